@@ -36,6 +36,7 @@ from nvir.ptx.reader import KNOWN_VERSION, read_ptx
 from nvir.ptx.rules import declared
 from nvir.ptx.rules.operands import (
     address_problem,
+    beside_numbers,
     discard_problem,
     fragment_problem,
     literal_problem,
@@ -61,7 +62,8 @@ from nvir.ptx.source import load
 # Rows whose addresses of 32 bits the assembler widens.
 WIDENED = ("cp.async.bulk", "cp.async.bulk.tensor", "cp.async.bulk.prefetch", "tensormap.replace",
            "cp.async.bulk.prefetch.tensor", "cp.reduce.async.bulk", "cp.reduce.async.bulk.tensor",
-           "wmma.load", "wmma.store")
+           "wmma.load", "wmma.store", "ldmatrix", "stmatrix", "cp.async.mbarrier.arrive",
+           "createpolicy.range")
 NO_32_BIT = 90  # architectures from which on a 32-bit address is an error
 # A register, or a modifier that is one too many, in a message.
 _NAMED = re.compile(r"%[\w$]+|(?<=takes no )\.\w+|\.\w+(?= stands)")
@@ -97,7 +99,7 @@ def _problems(i: Instruction, module: Module, function: Function) -> Iterator[tu
         or feature_age(f.op.name, (*f.mods, f"/{len(operand_parts(f.shape))}"), module.version,
                         module.target)
         or wide_problem(f, module),
-        "types": class_problem(i, undefined=True) or mixed_problem(i)
+        "types": class_problem(i, True, beside_numbers(i)) or mixed_problem(i)
         or register_kind_problem(i),
     }
     if f.op.name in APART and module.version >= (6, 4) and capability(module.target) >= 70:

@@ -173,7 +173,7 @@ class Names:
     def _resolve(self, atom: str, f: Form | None, m: re.Match[str]) -> Any:
         """The register number or value of an atom not met before; None after an error."""
         first = atom[0]
-        if first.isdigit() or first == "-" or atom == "WARP_SZ":
+        if first.isdigit() or first in "-." or atom == "WARP_SZ":
             c = literal(atom)
             if c is None:
                 self.source.error(f"'{atom}' is no literal", self._where(atom, m))

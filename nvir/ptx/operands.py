@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir import CC, IMM, SCALARS, UNKNOWN, Location, Variable
+from nvir.ir import CC, IMM, SCALARS, UNKNOWN, Function, Location, Variable
+from nvir.ir.opcodes import DEF, OpKind
 from nvir.ir.opcodes.form import Form, form, misfit_operands
 from nvir.ir.opcodes.ori.modifiers import unknown_modifiers
 from nvir.ir.values import Symbol, SymbolOffset, constant, undef
@@ -13,8 +14,8 @@ from nvir.ptx.literals import constant_expression
 from nvir.ptx.names import Names
 from nvir.ptx.source import PtxText
 from nvir.ptx.statements import (
-    ADDRESS,
     ATOM,
+    CLOSED,
     MODIFIERS,
     PUNCTUATION,
     SINK,
@@ -69,6 +70,11 @@ class Operands(Names):
             if shape is None:
                 return
         f = shape.form
+        if shape.signs:
+            joined = _SIGNED.sub(_signed, text)
+            if joined != text:
+                self._reread(m, joined)
+                return
         if shape.refused:
             if shape.single and parts[2].strip() == "|" and parts[3] == "_":
                 self._reread(m, parts[0] + parts[1] + "".join(parts[4:]))
@@ -220,8 +226,9 @@ class Operands(Names):
                     if canonical[k - 1] == "+":
                         zero.append(slot)
         shape = OperandShape(f, tuple(zero))
+        shape.signs = "-%s" in punctuation or "!%s" in punctuation
         if "|" in punctuation and f.op is not UNKNOWN and not f.op.operands[0].paired:
-            shape.single = True
+            shape.single = f.op.operands[0].role == DEF
             shape.refused = f"{spelling} has one result, not two with '|'"
         if "[%s%s" in punctuation:
             shape.refused = "an offset stands behind '+': [register+-4]"
@@ -244,7 +251,7 @@ class Operands(Names):
                 break
             text = f"{text[:at]}{value}{text[end + 1 :]}"
         text = ",".join(fold_piece(p) for p in text.split(","))
-        pieces = ADDRESS.split(text)  # every second one is an address
+        pieces = CLOSED.split(text)  # every second one is in brackets or braces
         pieces[::2] = [SYMBOL_OFFSET.sub(lambda x: self._offset(x, m), p) for p in pieces[::2]]
         text = "".join(pieces)
         if text != m[4]:
@@ -258,38 +265,78 @@ class Operands(Names):
         self.source.error(f"cannot read the operands of '{m[3]}'", m.start(4))
 
     def _offset(self, m: re.Match[str], whole: re.Match[str]) -> str:
-        """`symbol+4`, `symbol[1]` or `register+4` outside of an address: a name for what is meant.
+        """`symbol+4`, `array[1]` or `register+4` outside of an address: a name for what is meant.
 
-        The assembler adds the number to the bits of a register, of whatever type.
+        The assembler adds the number to the bits of a register, of whatever type. A load or store
+        takes `array[1]` and `array[register]` as addresses.
         """
-        symbol = self.names.get(m[1])
-        if symbol is None and m[1].rstrip("0123456789") in self.prefixes:
-            symbol = self._resolve(m[1], None, whole)
-        if symbol.__class__ is int:
-            return self._register_offset(m, symbol)
-        symbol = symbol or self.module.symbol(m[1], self.function)
-        if not isinstance(symbol, Symbol):
+        symbol = self._named(m[1], whole)
+        number = constant_expression(m[2] or m[4] or "0")
+        if number is None or (m[3] and m[4] and m[4][0] != "+"):
             return m[0]
-        if m[3] is not None:
-            element = symbol.element_type.bits // 8 if isinstance(symbol, Variable) else 1
-            offset = int(m[3]) * element
-        else:
-            offset = int(m[2].replace(" ", "").replace("+-", "-"))
-        name = f"$address_{len(self.names)}"
-        self.names[name] = SymbolOffset(symbol, offset) if offset else symbol
+        if symbol.__class__ is int:
+            sums = m[2] and self.raw.reg_types[symbol].bits in (16, 32, 64)
+            return self._sum(symbol, number) if sums else m[0]
+        symbol = symbol or self.module.symbol(m[1], self.function)
+        if not isinstance(symbol, Symbol) or isinstance(symbol, Function):
+            return m[0]
+        name, held = f"$address_{len(self.names)}", number
+        if not m[2]:
+            if not isinstance(symbol, Variable) or not symbol.dimensions:
+                return m[0]
+            held *= symbol.element_type.bits // 8
+            f = form(whole[3], "", None)
+            if m[3]:
+                index = self._named(m[3], whole)
+                bits = f.type.bits if f.name == "mov" and f.type is not None else 64
+                if index.__class__ is not int or bits not in (32, 64):
+                    return m[0]
+                name = self._element(symbol, index, held, bits)
+            elif held:
+                self.names[name] = SymbolOffset(symbol, held)
+            else:
+                self.names[name] = symbol
+            return f"[{name}]" if f.kind in (OpKind.LOAD, OpKind.STORE) else name
+        self.names[name] = SymbolOffset(symbol, held)
         return name
 
-    def _register_offset(self, m: re.Match[str], number: int) -> str:
-        bits = self.raw.reg_types[number].bits
-        if bits not in (16, 32, 64) or m[2] is None:
-            return m[0]
+    def _named(self, name: str, whole: re.Match[str]) -> Any:
+        """What a name met before or a register of a declared range stands for, or None."""
+        found = self.names.get(name)
+        if found is None and name.rstrip("0123456789") in self.prefixes:
+            found = self._resolve(name, None, whole)
+        return found
+
+    def _sum(self, number: int, added: int) -> str:
+        """A register's bits and a number."""
+        type = self.raw.reg_types[number]
         name = f"$sum_{len(self.names)}"
-        self.names[name] = made = self.new_register(name, SCALARS[f"b{bits}"])
-        add = form(f"add.s{bits}", "%s, %s, %s", None)
-        operands = (number, constant(IMM, int(m[2].replace(" ", "").replace("+-", "-"))))
-        block = self.current or self._begin_block(None)
-        block.items.append((add, (made,), operands, None, self.loc, self.line))
+        bits = SCALARS[f"b{type.bits}"]
+        if getattr(type, "is_float", False):
+            number = self._made(f"mov.{bits}", bits, number)
+        self.names[name] = self._made(f"add.s{type.bits}", bits, number, constant(IMM, added))
         return name
+
+    def _element(self, array: Variable, index: int, offset: int, bits: int) -> str:
+        """The address of an array's element: what is lacking of an index are zeros."""
+        own = self.raw.reg_types[index].bits
+        at = SCALARS[f"b{bits}"]
+        if own != bits:
+            index = self._made(f"cvt.u{bits}.u{own}", at, index)
+        start = self._made(f"mov.u{bits}", at, SymbolOffset(array, offset) if offset else array)
+        size = constant(IMM, array.element_type.bits // 8)
+        name = f"$element_{len(self.names)}"
+        self.names[name] = self._made(f"mad.lo.s{bits}", at, index, size, start)
+        return name
+
+    def _made(self, spelling: str, type: Any, *operands: Any) -> int:
+        """The register of an instruction that a statement's operand stands for."""
+        made = self.new_register(f"$made_{len(self.raw.reg_names)}", type)
+        block = self.current or self._begin_block(None)
+        shape = ", ".join(["%s"] * (len(operands) + 1))
+        block.items.append(
+            (form(spelling, shape, None), (made,), operands, None, self.loc, self.line))
+        return made
 
     def _reread(self, m: re.Match[str], operands: str) -> None:
         """Read a statement again with other operand text; errors keep the old place."""
@@ -310,6 +357,15 @@ class Operands(Names):
     def _special(self, m: re.Match[str], f: Form, parts: list[str], guard: str | None) -> None:
         """Branches, calls and unknown mnemonics: see flow.py."""
         raise NotImplementedError
+
+
+_SIGNED = re.compile(r"([-!])\s*(0[xX][0-9a-fA-F]+U?|\.?\d[\w.]*)")
+
+
+def _signed(m: re.Match[str]) -> str:
+    """A literal with the sign before it: `- 1`, `!0`."""
+    value = constant_expression(m[0])
+    return str(value) if value is not None else f"{m[1]}{m[2]}"
 
 
 _shapes: dict[tuple[str, str, str | None], OperandShape] = {}

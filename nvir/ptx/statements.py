@@ -9,9 +9,11 @@ from nvir.ir import Form, Location, Type
 from nvir.ptx.literals import constant_expression
 
 MODIFIERS = re.compile(r"(?:\s*\.[A-Za-z]\w*(?:::\w+)*)+")  # behind a blank
-ADDRESS = re.compile(r"((?:^|,)\s*\[[^\]]*\])")
+CLOSED = re.compile(r"((?:^|,)\s*\[[^\]]*\]|\{[^}]*\})")  # an address, or a vector
+# `symbol + number` or `array[index + number]`; 1: the name, 2 and 4: the number, 3: the index.
 SYMBOL_OFFSET = re.compile(
-    r"(?<![\w%$])([A-Za-z_$%][\w$]*)\s*(?:((?:\+\s*-|[-+])\s*\d+)(?!\w)|\[\s*(\d+)\s*\])"
+    r"(?<![\w%$])([A-Za-z_$%][\w$]*)\s*"
+    r"(?:(\+[^,\[\]{}|]+)|\[\s*(%[\w$]+|[A-Za-z_$][\w$]*)?\s*(\+?[^,\[\]{}|]*)\])"
 )
 STATEMENT = re.compile(
     r"""\s*(?:
@@ -26,11 +28,11 @@ STATEMENT = re.compile(
 )
 ATOM = re.compile(  # the selector `.b0` of a video operand is punctuation
     r"((?<![.\w])%?[A-Za-z_$][\w$]*(?:\.(?![bh][0-3]+\b)[A-Za-z]\w*)*"
-    r"|(?:-|(?<!\w))(?:0[xX][0-9a-fA-F]+U?|\d[\w.]*(?:(?<=[eE])[+-]\d+)?))"
+    r"|(?:-|(?<!\w))(?:0[xX][0-9a-fA-F]+U?|\.?\d[\w.]*(?:(?<=[eE])[+-]\d+)?))"
 )
 _ONE = r"[!-]?%s(?:\.[bh][0-3]+)?"
 _MANY = rf"\{{{_ONE}(?:,{_ONE})*\}}"
-_PART = rf"(?:{_ONE}(?:\|{_ONE})?|{_MANY}|\[%s(?:\+?%s)*(?:,(?:{_ONE}|{_MANY}))*\])"
+_PART = rf"(?:(?:{_ONE}|{_MANY})(?:\|{_ONE})?|\[%s(?:\+?%s)*(?:,(?:{_ONE}|{_MANY}))*\])"
 PUNCTUATION = re.compile(rf"(?:{_PART}(?:,{_PART})*)?$")
 LABEL_ROW = re.compile(r"\s*\.(callprototype|calltargets|branchtargets)\b([^;]*);")
 LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)(?:\s+(\d+))?([^\n;]*)")
@@ -62,11 +64,12 @@ MAX_VECTORS = 1 << 12  # each is made at once
 class OperandShape:
     """What an opcode with this punctuation needs to know of its atoms."""
 
-    __slots__ = ("form", "n_results", "plain", "refused", "single", "zero_offsets")
+    __slots__ = ("form", "n_results", "plain", "refused", "signs", "single", "zero_offsets")
 
     def __init__(self, f: Form, zero_offsets: tuple[int, ...]) -> None:
         self.form = f
         self.refused = ""  # why ptxas takes no such operands
+        self.signs = False  # '-' or '!' stands before an atom
         self.single = False  # one result, behind which ptxas passes over "|_"
         self.zero_offsets = zero_offsets  # atoms that are address offsets
         n = f.n_results - f.carry_out
@@ -135,6 +138,9 @@ def branch_targets(code: str, start: int, end: int) -> set[str]:
 
 def fold_piece(piece: str) -> str:
     """A constant expression without parentheses (`1+2`, `~7`) as its number."""
+    braces = re.fullmatch(r"([\s{]*)([^\s{}[\]](?:[^{}[\]]*[^\s{}[\]])?)([\s}\]]*)", piece)
+    if braces is not None and braces[2] != piece:
+        return braces[1] + fold_piece(braces[2]) + braces[3]
     text = piece.strip()
     m = re.match(r"(.*\[\s*(?:%?[A-Za-z_$][\w$.]*\s*\+)?)([^\]]+)(\].*)$", text)
     if m is not None:

@@ -17,6 +17,7 @@ from nvir.sm.profile import PROFILES
 
 _PROPERTY = "%\r\n:,"  # what is escaped in a property of a workflow command
 Findings = Sequence[tuple[str, Diagnostic]]
+Files = Sequence[tuple[str, Findings]]
 
 
 def find(data: bytes, file: str, arch: str | None = None) -> Findings:
@@ -54,21 +55,35 @@ def _other(data: bytes, llvm: bool) -> Findings:
     return []
 
 
-def as_text(file: str, found: Findings) -> str:
-    return "".join(f"{d}\n" for _, d in found) or f"{file}: no errors\n"
+def as_text(files: Files) -> str:
+    """A line for each finding; of several files also what was found in all."""
+    lines = "".join(f"{d}\n" for _, found in files for _, d in found)
+    if len(files) == 1:
+        return lines or f"{files[0][0]}: no errors\n"
+    counts = [sum(d.severity == "error" for _, d in found) for _, found in files]
+    all = _many(len(files), "file")
+    if not any(counts):
+        return f"{lines}{all}: no errors\n"
+    return f"{lines}{_many(sum(counts), 'error')} in {sum(map(bool, counts))} of {all}\n"
 
 
-def as_json(file: str, found: Findings) -> str:
-    rows = [
+def _many(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def as_json(files: Files, several: bool = False) -> str:
+    """`nvir.check/1` of one file, `nvir.checks/1` of several."""
+    rows = [{"file": file, "diagnostics": [
         {"severity": d.severity, "line": d.line, "column": d.col, "code": code,
          "message": d.message}
         for code, d in found
-    ]
-    document = {"schema": "nvir.check/1", "file": file, "diagnostics": rows}
+    ]} for file, found in files]
+    document = {"schema": "nvir.checks/1", "files": rows} if several else \
+        {"schema": "nvir.check/1", **rows[0]}
     return json.dumps(document, indent=2) + "\n"
 
 
-def as_sarif(file: str, found: Findings) -> str:
+def as_sarif(files: Files) -> str:
     """SARIF 2.1.0, as code scanning takes it; a finding without a line stands at the first."""
     results = [
         {
@@ -80,9 +95,9 @@ def as_sarif(file: str, found: Findings) -> str:
                 "region": {"startLine": max(d.line, 1), "startColumn": max(d.col, 1)},
             }}],
         }
-        for code, d in found
+        for file, found in files for code, d in found
     ]
-    rules = [{"id": code} for code in dict.fromkeys(code for code, _ in found)]
+    rules = [{"id": code} for code in dict.fromkeys(r["ruleId"] for r in results)]
     run = {"tool": {"driver": {"name": "nvir", "rules": rules}}, "results": results}
     document = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
@@ -91,11 +106,11 @@ def as_sarif(file: str, found: Findings) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def as_github(file: str, found: Findings) -> str:
+def as_github(files: Files) -> str:
     """Workflow commands that put each finding beside its line of a pull request."""
     return "".join(
         annotation(d.severity, d.message, file=file, line=max(d.line, 1), col=max(d.col, 1),
-                   title=code) for code, d in found
+                   title=code) for file, found in files for code, d in found
     )
 
 

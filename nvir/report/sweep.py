@@ -107,15 +107,15 @@ def settings_of(ranges: Sequence[tuple[str, list[Any]]], factors: Sequence[int])
     ]
 
 
-def files_in(path: Path) -> list[Path]:
+def files_in(path: Path, suffixes: Sequence[str] = SUFFIXES) -> list[Path]:
     """The files of a folder and those below it, or the one file. Raises NvirError for none."""
     if os.path.isfile(path):
         return [path]
     if not os.path.isdir(path):
         raise NvirError(f"{path}: no such file or folder")
-    found = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+    found = sorted(p for p in path.rglob("*") if p.suffix in suffixes and p.is_file())
     if not found:
-        raise NvirError(f"{path} holds no file that ends in {', '.join(SUFFIXES)}")
+        raise NvirError(f"{path} holds no file that ends in {', '.join(suffixes)}")
     return found
 
 

@@ -146,6 +146,26 @@ def test_the_command(tmp_path):
     assert CliRunner().invoke(main, ["check", str(file)]).exit_code == 0
 
 
+def test_several_files_and_folders(tmp_path):
+    good = HEAD.format(statement="", version="9.0", target="sm_90", shared="")
+    bad = good.replace("ret;", "mul.s32 %r1, %r2, 1; ret;")
+    (tmp_path / "below").mkdir()
+    for name, text in (("a.ptx", good), ("below/b.ptx", bad), ("notes.txt", bad)):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "below/c.cuh").write_text('__device__ void f() { asm("mul.s32 %0, 1;"); }\n')
+    run = CliRunner().invoke(main, ["check", str(tmp_path)])
+    assert run.exit_code == 1
+    assert run.output.splitlines()[-1] == "2 errors in 2 of 3 files"
+    assert f"{tmp_path}/below/c.cuh:1:28: error" in run.output
+    run = CliRunner().invoke(main, ["check", *map(str, tmp_path.glob("a*")), str(tmp_path),
+                                    "--json"])
+    document = json.loads(run.output)
+    assert document["schema"] == "nvir.checks/1"
+    assert [len(f["diagnostics"]) for f in document["files"]] == [0, 1, 1]
+    run = CliRunner().invoke(main, ["check", *[str(tmp_path / "a.ptx")] * 2])
+    assert (run.exit_code, run.output) == (0, f"{tmp_path}/a.ptx: no errors\n")
+
+
 def _statements(seed):
     """Spellings of the table's rows and others near them, with registers of the right classes."""
     random.seed(seed)

@@ -226,8 +226,8 @@ def test_a_register_plus_a_number_is_added_to_its_bits(type, text, number):
     bits = type[1:]
     f = body(f".reg .{type} v; mov.{type} v, %tid.x; st.global.b{bits} [%rd1+8], {text};"
              .replace("mov.b32", "mov.u32"))
-    add, store = list(f.instructions())[1:3]
-    assert add.form.spelling == f"add.s{bits}"
+    add = next(i for i in f.instructions() if i.form.spelling == f"add.s{bits}")
+    store = next(i for i in f.instructions() if i.form.name == "st")
     assert add.operands[1].value == number
     assert add in store.operands
 

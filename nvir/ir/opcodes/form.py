@@ -400,17 +400,36 @@ def nvvm_form(spelling: str) -> Form:
     return f
 
 
+# Words in the names of rows that the assembler takes behind other modifiers, too, in any order:
+# `vote.ballot.sync.b32` is of row `vote.sync`, `add.u32.cc` of `add.cc`.
+_ANYWHERE = frozenset(("sp", "sp::ordered_metadata", "any", "all", "sync", "cc", "mbarrier_init",
+                       "tensormap::generic", "acquire", "release"))
+
+
 def find_row(spelling: str) -> tuple[Op, tuple[str, ...]] | None:
-    """The `ori` row of a spelling and the modifiers left, or None for an unknown mnemonic. The
-    assembler takes `.sync` behind other modifiers, too: `vote.ballot.sync.b32`."""
+    """The `ori` row of a spelling and the modifiers left, or None for an unknown mnemonic."""
     load_rows()
     found = ORI.find(spelling)
-    if ".sync" in spelling and (found is None or "sync" in found[1]):
-        name, *mods = spelling.split(".")
-        rest = [m for m in mods if m != "sync"]
-        if len(rest) < len(mods):
-            found = ORI.find(".".join((name, "sync", *rest))) or found
+    name, *mods = spelling.split(".")
+    if _ANYWHERE.isdisjoint(mods if found is None else found[1]):
+        return found
+    for row, fixed, loose in _loose_rows(name):
+        enough = found is None or row.name.count(".") >= found[0].name.count(".")
+        if enough and tuple(mods[: len(fixed)]) == fixed and loose.issubset(mods):
+            return row, tuple(m for m in mods[len(fixed):] if m not in loose)
     return found
+
+
+@functools.cache
+def _loose_rows(name: str) -> list[tuple[Op, tuple[str, ...], frozenset[str]]]:
+    """Rows of a mnemonic with words that stand anywhere: the others, and those; most first."""
+    found = []
+    for row in ORI.rows.values():
+        head, *words = row.name.split(".")
+        fixed = tuple(w for w in words if w not in _ANYWHERE)
+        if head == name and len(fixed) < len(words):
+            found.append((row, fixed, _ANYWHERE.intersection(words)))
+    return sorted(found, key=lambda x: -len(x[2]))
 
 
 def load_rows() -> None:

@@ -43,6 +43,7 @@ _SETS = {
 }
 
 LAYOUTS = frozenset(("row", "col"))
+COMBINES = frozenset(_SETS["BOOL"].split("|"))  # modifiers that take a further operand
 SPACES = frozenset(_SETS["SPACE"].split("|"))
 # Without `.sync` these are gone from PTX 6.4 and sm_70 on.
 APART = frozenset(("shfl", "vote"))
@@ -50,11 +51,12 @@ APART = frozenset(("shfl", "vote"))
 _BARRIERS = {
     (f"{bar}{cta}.{does}", "", k): legal
     for bar in ("bar", "barrier") for cta in ("", ".cta") for does in ("sync", "arrive")
-    for k, legal in ((0, range(16)), (1, range(0, 1 << 16, 32)))
+    for k, legal in ((0, range(16)), (1, range(0, 1 << 32, 32)))
 }
 LITERALS: dict[tuple[str, str, int], Sequence[int]] = {
     ("cp.async", "ca", 2): (4, 8, 16), ("cp.async", "cg", 2): (16,), **_BARRIERS,
     ("setmaxnreg", "", 0): range(24, 257, 8), ("pmevent", "", 0): range(16),
+    ("pmevent", "mask", 0): range(1 << 16),
     ("applypriority", "", 1): (128,), ("discard", "", 1): (128,),
 }
 # Operands that can't be in a register, by row.
@@ -62,6 +64,15 @@ IN_THE_CODE = {
     "cp.async": 2, "lop3": 3, "cp.async.wait_group": 0, "cp.async.bulk.wait_group": 0,
     "wgmma.wait_group": 0, "setmaxnreg": 0, "pmevent": 0, "applypriority": 1, "discard": 1,
 }
+# Modifiers that stand directly behind the name.
+_PARTS = frozenset(("lo", "hi", "wide"))
+BEHIND_NAME = {
+    "cvta": frozenset(("to",)), "mul": _PARTS, "mad": _PARTS, "mul24": _PARTS, "mad24": _PARTS,
+    "dp2a": _PARTS, "shf": frozenset("lr"), "tex": frozenset(("base", "level", "grad")),
+    "txq": frozenset(("level",)), "setmaxnreg": frozenset(("inc", "dec")),
+    **dict.fromkeys(("suld", "sust", "sured"), frozenset("bp")),
+}
+VECTORS = frozenset(("mov", "st.async"))  # take several registers without `.v2`
 # Of those that only compute: what takes or makes several registers in braces.
 IN_BRACES = frozenset(("mov", "cvt", "clusterlaunchcontrol.query_cancel"))
 # Rows whose single result may be thrown away with "_".
@@ -202,7 +213,7 @@ class OperandPlace:
     kind     "[]" an address, "[t]" one of a tensor with its coordinates, "{}" registers in braces,
              "p" a predicate, "i" an integer in the code, "f" a float there in 0 to 1, "_" nothing,
              "r" a register, "16", "32" … a register of as many bits or an integer, "r32" not an
-             integer, "32p" or a predicate, "x" any
+             integer, "32p" or a predicate, "32f" a register or a float, "x" any
     count    of registers in braces, 0: any
     values   that an integer may have, or None
     only     the modifier with which it is there; "" always
@@ -215,8 +226,8 @@ class OperandPlace:
     optional: bool = False
 
     def __str__(self) -> str:
-        what = _PLACES.get(self.kind, f"a register of {self.kind.strip('rp')} bits")
-        what += " or a predicate" if self.kind == "32p" else ""
+        what = _PLACES.get(self.kind, f"a register of {self.kind.strip('rpf')} bits")
+        what += {"32p": " or a predicate", "32f": " or a float"}.get(self.kind, "")
         between = " " if self.kind in _PLACES else " or an integer: "
         return what if self.values is None else what + between + listed(self.values)
 
@@ -227,7 +238,7 @@ _PLACES = {
     "r": "a register", "x": "an operand",
 }
 _PLACE = re.compile(
-    r"(?:([^=]+)=)?(\[t?\]|\{\d*\}|32p|r?(?:8|16|32|64)|[ipfrx_])(?:(:|\*|\^)?(-?\d+)(?:\.\.(\d+))?(?:\*(\d+))?)?(\?)?$"
+    r"(?:([^=]+)=)?(\[t?\]|\{\d*\}|32[pf]|r?(?:8|16|32|64)|[ipfrx_])(?:(:|\*|\^)?(-?\d+)(?:\.\.(\d+))?(?:\*(\d+))?)?(\?)?$"
 )
 
 

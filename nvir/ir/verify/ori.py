@@ -11,6 +11,7 @@ instructions' own pages; held to what ptxas accepts by the corpus of tests/.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from nvir.ir.block import Block
@@ -75,12 +76,15 @@ def layout_problem(i: Instruction) -> str | None:
     return None
 
 
-def class_problem(i: Instruction, undefined: bool = False) -> str | None:
+def class_problem(
+    i: Instruction, undefined: bool = False, passed: Collection[int] = ()
+) -> str | None:
     """What is wrong with the register classes of results and written sources, or None; with
-    `undefined` also of registers that are read before they are written."""
+    `undefined` also of registers that are read before they are written. Slots in `passed` (a
+    result's number, ~ a source's) are not looked at."""
     f = i.form
-    for r, made in zip(i.results, f.result_types, strict=True):
-        if not _result_fits(r.type, made, f.op.relaxed):
+    for k, (r, made) in enumerate(zip(i.results, f.result_types, strict=True)):
+        if k not in passed and not _result_fits(r.type, made, f.op.relaxed):
             return f"{r.name or 'a result'} is of type {r.type}, {f.spelling} makes {made}"
     for base, offset in f.addresses:
         if offset >= 0 and not isinstance(v := i._operands[offset], Constant):
@@ -88,8 +92,9 @@ def class_problem(i: Instruction, undefined: bool = False) -> str | None:
             return f"{added} is added to an address, which takes a number only"
         if i._operands[base].type.bits not in (32, 64) and _in_register(i._operands[base]):
             return f"the address {i._operands[base].name} is of type {i._operands[base].type}"
-    for v, wanted in zip(i._operands, f.source_types, strict=False):
-        odd = isinstance(v.type, ScalarType) and not _source_fits(v.type, wanted, f.op.relaxed)
+    for k, (v, wanted) in enumerate(zip(i._operands, f.source_types, strict=False)):
+        odd = isinstance(v.type, ScalarType) and ~k not in passed and not _source_fits(
+            v.type, wanted, f.op.relaxed)
         if wanted and odd and (_in_register(v) or (undefined and isinstance(v, Undef))):
             names = " or ".join(sorted({t.name for t in wanted}))
             name = "an operand" if isinstance(v, Undef) else v.name

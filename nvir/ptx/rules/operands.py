@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from nvir.ir import (
@@ -35,6 +36,7 @@ from nvir.ir.floats import FORMATS, number
 from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form, operand_parts
 from nvir.ir.opcodes.legal import (
+    COMBINES,
     DISCARDS,
     IN_THE_CODE,
     LITERALS,
@@ -53,8 +55,19 @@ from nvir.ptx.rules import declared
 def discard_problem(i: Instruction) -> str | None:
     """A result that is thrown away where one must be taken."""
     f = i.form
-    if not i.results or i.results[0].name != "_" or f.is_call:
+    if f.op.name == "lop3" and len(i.results) > 1:
+        combines = not COMBINES.isdisjoint(f.mods)
+        if combines == (i.results[1].name == "_"):
+            made = "a predicate beside its result" if combines else "one result"
+            return f"{f.spelling} makes {made}"
+    if "}|" in f.shape and i.results[-1].name == "_":
+        return f"{f.spelling} takes a predicate behind '|', not '_'"
+    if not i.results or f.is_call:
         return None
+    if i.results[0].name != "_":
+        alone = f.op.kind is OpKind.ATOMIC and f.n_results == 1 and any(
+            re.fullmatch(r"v\d+", m) for m in f.mods)
+        return f"{f.spelling} makes a vector: registers in braces, or '_'" if alone else None
     single = not f.shape.startswith("{")
     if single and f.op.name not in DISCARDS and f.op.kind is not OpKind.MBARRIER:
         return f"{f.spelling} takes no '_' for its result"
@@ -69,6 +82,8 @@ def texture_problem(i: Instruction) -> str | None:
     if f.op.memory not in ("texture", "surface") or not f.addresses:
         return None
     v = i.operands[f.addresses[0][0]]
+    if isinstance(v, Constant):
+        return f"{f.spelling} takes a texture or surface where {_written(v)} stands"
     if isinstance(v, Variable) and getattr(v.element_type, "name", "") not in declared.OPAQUE \
             and "tex" not in v.attributes:
         return f"{v.name} is no texture or surface"
@@ -94,7 +109,8 @@ def fragment_problem(i: Instruction) -> str | None:
             kinds = {"f64": (F32, F64, IMM), "f32": (F32,), "s32": (IMM,)}.get(type, ())
             if (k < 3 and type != "f64") or any(v.type not in kinds for v in literals):
                 return f"{f.spelling} takes registers, {_written(literals[0])} is a literal"
-        elif type not in ("f32", "f64") and all(map(_is_float, values)):
+        elif len(values) > 1 and type not in ("f32", "f64") and all(map(_is_float, values)) \
+                and not literals and "x" not in str(v.type):
             return f"{shown(v)} is declared .{v.type}, the elements are .{type} in .b32"
     return None
 
@@ -114,22 +130,42 @@ def _is_float(v: Value) -> bool:
     return isinstance(v.type, ScalarType) and v.type.is_float
 
 
+def _is_float_literal(v: Value) -> bool:
+    return isinstance(v, Constant) and v.type is not IMM
+
+
+def _in_braces(i: Instruction) -> Iterator[tuple[list[int], list[Value]]]:
+    """The slots and values of each operand in braces."""
+    if "{" not in i.form.shape:
+        return
+    slots = iter(i.form.slots)
+    for part, values in _by_operand(i):
+        own = list(itertools.islice(slots, len(values)))
+        if part.startswith("{"):
+            yield own, values
+
+
 def _plain(i: Instruction) -> set[int]:
     """Slots of vectors that may be of any kind: literals beside registers, and registers of floats
     beside one that is not."""
     found: set[int] = set()
-    if "{" not in i.form.shape:
-        return found
-    slots = iter(i.form.slots)
-    for part, values in _by_operand(i):
-        own = list(itertools.islice(slots, len(values)))
+    for own, values in _in_braces(i):
         held = [v for v in values if not isinstance(v, Constant)]
-        if not part.startswith("{") or len(values) < 2 or not held:
+        if len(values) < 2 or not held:
             continue
-        bits = not all(map(_is_float, held))
+        bits = not all(map(_is_float, held)) or any(map(_is_float_literal, values))
         found.update(slot for slot, v in zip(own, values, strict=True)
                      if bits or isinstance(v, Constant))
     return found
+
+
+def beside_numbers(i: Instruction) -> set[int]:
+    """Slots of predicates in braces beside an integer of 32 bits: ptxas takes them there."""
+    return {
+        slot for own, values in _in_braces(i)
+        if any(v.type.bits == 32 and not _is_float(v) and v.type is not IMM for v in values)
+        for slot, v in zip(own, values, strict=True) if v.type is PRED
+    }
 
 
 def vector_problem(i: Instruction) -> str | None:
@@ -147,9 +183,10 @@ def vector_problem(i: Instruction) -> str | None:
         widths = sorted({v.type.bits for v in held} - {1})
         if len(widths) > 1:
             return f"registers in braces are of one width, these have {widths} bits"
-        number = next((v for v in values if isinstance(v, Constant) and v.type is IMM), None)
-        if number is not None and any(map(_is_float, values)):
-            return f"{_written(number)} is an integer beside floats in braces"
+        for pair in itertools.pairwise(values):
+            integer = next((v for v in pair if isinstance(v, Constant) and v.type is IMM), None)
+            if integer is not None and any(map(_is_float, pair)):
+                return f"{_written(integer)} is an integer beside a float in braces"
     return None
 
 
@@ -164,11 +201,10 @@ def literal_problem(i: Instruction) -> str | None:
     fixed = IN_THE_CODE.get(f.op.name, -1)
     if 0 <= fixed < len(sources) and not isinstance(sources[fixed], Constant):
         return f"{f.spelling} takes a literal where {shown(sources[fixed])} stands"
-    for m in ("", *f.mods):
-        for k, v in enumerate(sources):
-            legal = LITERALS.get((f.op.name, m, k))
-            if legal is not None and isinstance(v, Constant) and v.value not in legal:
-                return f"{f.spelling} takes {listed(legal)}, not {v.value}"
+    for k, v in enumerate(sources):
+        legal = next(filter(None, (LITERALS.get((f.op.name, m, k)) for m in (*f.mods, ""))), None)
+        if legal is not None and isinstance(v, Constant) and v.value & 0xFFFFFFFF not in legal:
+            return f"{f.spelling} takes {listed(legal)}, not {v.value}"
     return literal_kind_problem(i)
 
 
@@ -277,7 +313,8 @@ def _takes(type: ScalarType, v: Constant) -> bool:
 def special_problem(i: Instruction, module: Module) -> tuple[str, str] | None:
     """A special register that the machine lacks, or that the instruction can't read."""
     f = i.form
-    plain, bases = _plain(i), {base for base, _ in f.addresses}
+    plain = {slot for own, _ in _in_braces(i) for slot in own}
+    bases = {base for base, _ in f.addresses}
     for k, v in enumerate(i.sources):
         if not isinstance(v, SpecialRegister):
             continue
@@ -287,7 +324,7 @@ def special_problem(i: Instruction, module: Module) -> tuple[str, str] | None:
                                f"the module has {module.version[0]}.{module.version[1]} and "
                                f"{module.target}")
         floats = any(SCALARS[m].is_float for m in f.mods if m in SCALARS)
-        in_braces = f.op.memory and "{" in f.shape.partition("[")[2]  # coordinates
+        in_braces = bases and "{" in f.shape.partition("[")[2]  # coordinates
         if in_braces or ~k in plain or (k in bases and "." not in v.name):
             continue
         if floats or f.op.kind not in (OpKind.COPY, OpKind.CONVERT):
@@ -314,7 +351,8 @@ def memory_problem(i: Instruction, function: Function) -> str | None:
             return f"{shown(held)} is a predicate, no address"
         if offset >= 0 and i.operands[offset].type is not IMM:
             return f"an offset is an integer: {f.spelling}"
-        if isinstance(held, Constant) and f.space != "local" and not f.op.memory:
+        literal = isinstance(held, Constant) and not f.op.memory
+        if literal and f.space != "local" and f.op.kind is not OpKind.FENCE:
             return f"an address in .{f.space or 'generic'} memory is a register or a name"
         if f.op.kind is OpKind.STORE and function.kind == "entry" and held in function.params:
             return f"{held.name} is a parameter of the kernel, which can't be written"
@@ -363,7 +401,7 @@ def address_problem(i: Instruction) -> str | None:
     if f.op.name == "cvta" and "u32" in f.mods:
         return f"{f.spelling} makes an address of 32 bits, the module's have 64"
     if f.op.name == "mov" and f.type is not None and f.type.bits == 32 and any(
-        isinstance(_symbol(v), Variable) and _symbol(v).space == "global" for v in i.sources
+        isinstance(v, Variable) and v.space == "global" for v in i.sources
     ):
         return "an address in global memory has 64 bits, mov takes 32"
     return None
@@ -408,6 +446,8 @@ def _fits_place(place: OperandPlace, part: str, values: list[Value], f: Form) ->
     if isinstance(v, Constant):
         if kind == "f":
             return v.type is not IMM and 0 < number(FORMATS[v.type.name], v.value) <= 1
+        if kind == "32f":
+            return v.type is not IMM
         if kind[0] in "r_" or (v.type is not IMM and kind != "x"):
             return False
         return place.values is None or v.value in place.values
@@ -423,7 +463,7 @@ def _fits_place(place: OperandPlace, part: str, values: list[Value], f: Form) ->
         return kind in ("p", "32p", "r", "x")
     if kind == "p":
         return False
-    return v.type.bits == int(kind.strip("pr"))
+    return v.type.bits == int(kind.strip("prf"))
 
 
 _RANKS = frozenset(("1d", "2d", "3d", "4d", "5d"))

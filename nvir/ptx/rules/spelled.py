@@ -20,11 +20,14 @@ from nvir.ir import (
 from nvir.ir.opcodes import ADDRESS, USE, OpKind
 from nvir.ir.opcodes.form import Form, assign_operands, operand_parts
 from nvir.ir.opcodes.legal import (
+    BEHIND_NAME,
+    COMBINES,
     COORDINATES,
     IN_BRACES,
     LAYOUTS,
     MACHINES,
     SPACES,
+    VECTORS,
     Combination,
     ages,
     combinations,
@@ -34,7 +37,8 @@ from nvir.ir.opcodes.legal import (
 )
 from nvir.ptx.reader import KNOWN_VERSION
 
-_COMBINES = frozenset(("and", "or", "xor"))  # modifiers that take a further operand
+# Modifiers that the assembler takes several times.
+_TWICE = frozenset(("approx", "NaN", "relu", "sat", "satfinite", "shiftamt", "sync", "uni"))
 # Operations with effects whose operands are never in braces.
 _SINGLE = frozenset((OpKind.WARP, OpKind.BARRIER, OpKind.ARRIVE, OpKind.MBARRIER, OpKind.WAIT,
                      OpKind.ASYNC_COPY))
@@ -76,8 +80,12 @@ def _misfit(slots: Combination, mods: tuple[str, ...]) -> tuple[float, str]:
 @functools.cache
 def modifiers_problem(row: Op, mods: tuple[str, ...]) -> str | None:
     legal = combinations().get(row.name)
+    late = next((m for m in mods[1:] if m in BEHIND_NAME.get(row.name, ())), None)
+    if late is not None:
+        return f"'.{late}' stands directly behind '{row.name}'"
     if legal is None:
         return None
+    mods = tuple(m for k, m in enumerate(mods) if m not in _TWICE or m not in mods[:k])
     distance, wrong = min((_misfit(slots, mods) for slots in legal), key=lambda m: m[0])
     if not distance:
         return None
@@ -109,7 +117,7 @@ def operands_problem(f: Form) -> str | None:
     if not parts:
         return None
     lacking = len(parts) < len(row.operands) and row.operands[len(parts)].optional
-    if lacking and row.kind in (OpKind.COMPARE, OpKind.LOGIC) and not _COMBINES.isdisjoint(f.mods):
+    if lacking and row.kind in (OpKind.COMPARE, OpKind.LOGIC) and not COMBINES.isdisjoint(f.mods):
         return f"{f.spelling} combines its result with a predicate, and none is given"
     if lacking and "expect_tx" in f.mods:
         return f"{f.spelling} takes a number of bytes, and none is given"
@@ -117,11 +125,8 @@ def operands_problem(f: Form) -> str | None:
         return "elect.sync makes a predicate beside its lane, and none is given"
     if row.name == "setp" and "|" in parts[0] and f.mods[-1] in ("f16", "bf16"):
         return f"{f.spelling} makes one predicate"
-    if row.name == "lop3" and ("|" in parts[0]) == _COMBINES.isdisjoint(f.mods):
-        made = "one result" if "|" in parts[0] else "a predicate beside its result, none is given"
-        return f"{f.spelling} makes {made}"
-    if row.name == "cvta" and "to" in f.mods[1:]:
-        return "'.to' stands directly behind 'cvta'"
+    if row.name == "lop3" and "|" not in parts[0] and not COMBINES.isdisjoint(f.mods):
+        return f"{f.spelling} makes a predicate beside its result, none is given"
     for operand, part in zip(assign_operands(parts, row.operands), parts, strict=True):
         if operand.role == USE and operand.type != "any" and part.startswith("["):
             return f"{f.spelling} takes no address where {part.replace('%s', '…')} stands"
@@ -129,7 +134,8 @@ def operands_problem(f: Form) -> str | None:
         if operand.role == ADDRESS and not part.startswith("["):
             return f"'{f.name}' takes an address in brackets where none stands"
     types = [m for m in f.mods if m in SCALARS]
-    packs = types[:1] and types[0].endswith("x2") and types[1:] == ["f32"] and "rs" not in f.mods
+    packs = row.name == "cvt" and types[:1] and types[0].endswith("x2") \
+        and types[1:] == ["f32"] and "rs" not in f.mods
     adds = row.name == "cvt.pack" and len(types) == 3
     least = 3 if packs else 4 if "cas" in f.mods or adds else 0
     most = 3 if packs else 2 if row.name == "cvt" and "rs" not in f.mods else len(parts)
@@ -158,9 +164,11 @@ def operands_problem(f: Form) -> str | None:
     if braces and (row.kind in _SINGLE or (row.kind is OpKind.ATOMIC and not wanted)):
         return f"{f.spelling} takes no operand in braces"
     vectors = parts[:-1] if any("cache_hint" in m for m in f.mods) else parts
+    if row.kind is OpKind.ATOMIC and row.writes and parts[0] == "%s":
+        vectors = vectors[1:]  # "_" for all results: see discard_problem
     for part in vectors[: 1 if row.memory == "texture" or row.name in IN_BRACES else None]:
-        size = part.count("%s") if part.startswith("{") else 1
-        if size > 1 and not wanted and row.name != "mov" and any(
+        size = part.partition("|")[0].count("%s") if part.startswith("{") else 1
+        if size > 1 and not wanted and row.name not in VECTORS and any(
             s.words[0] == "v2" for slots in combinations().get(row.name, ()) for s in slots
         ):
             return f"{f.spelling} takes no vector without .v{size}"
