@@ -14,10 +14,12 @@ import os
 import platform
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 
 import attrs
 
+from nvir.ir.document import read_file
 from nvir.ir.errors import Diagnostic, NvirError
 from nvir.ir.module import capability
 from nvir.toolchain.errors import ToolMissing
@@ -36,7 +38,10 @@ _LENIENT = ("register", "c++11-narrowing", "enum-constexpr-conversion", "invalid
             "missing-template-arg-list-after-template-kw", "reserved-user-defined-literal",
             "int-conversion", "unknown-warning-option")
 _SHARED = "initialization is not supported for __shared__ variables"
-_DECLARED = re.compile(r"(\w+)((?:\s*\[[^\]]*\])*)\s*;")
+_VARIABLE = re.compile(r"(\w+)((?:\s*\[[^\]]*\])*)")
+_VARIABLES = re.compile(  # `__shared__`, its alignment, the type, the variables
+    r"\b__shared__\s+((?:(?:__align__|alignas)\s*\([^()]*\)\s*|static\s+)*)([^;{}=]*?[\w>]\s+)"
+    rf"({_VARIABLE.pattern}(?:\s*,\s*{_VARIABLE.pattern})*)\s*;")
 
 
 @attrs.frozen
@@ -82,10 +87,11 @@ def options(arch: str, program: Path) -> list[str]:
         raise NvirError(f"'{arch}' is no architecture: sm_80, sm_90a …")
     nearest = arch.rpartition("_")[2] if number <= _NEWEST else str(_NEWEST)
     command, resources = _command(program)
-    made = [*command, "-x", "cuda", "--cuda-device-only", "-nocudalib", "-nocudainc", "-S",
-            "-emit-llvm", f"--cuda-gpu-arch=sm_{nearest}", "-Wno-unknown-cuda-version",
-            "-ferror-limit=0", "-fno-color-diagnostics", "-fno-caret-diagnostics", "-w",
-            "-fno-exceptions", *(f"-Wno-{name}" for name in _LENIENT), "-fclang-abi-compat=17",
+    made = [*command, f"-I{HEADERS / 'first'}", "-x", "cuda", "--cuda-device-only", "-nocudalib",
+            "-nocudainc", "-S", "-emit-llvm", f"--cuda-gpu-arch=sm_{nearest}",
+            "-Wno-unknown-cuda-version", "-ferror-limit=0", "-fno-color-diagnostics",
+            "-fno-caret-diagnostics", "-w", "-fno-exceptions", "-fclang-abi-compat=17",
+            *(f"-Wno-{name}" for name in _LENIENT),
             "-mllvm", "-unroll-runtime=0",  # loops of unknown counts are the assembler's
             "-Xclang", "-target-sdk-version=11.0", "-Xclang", "-target-feature", "-Xclang",
             "+ptx80", f"-D__CUDA_ARCH_LIST__={number}0", "-isystem", f"{resources}/cuda_wrappers",
@@ -113,8 +119,19 @@ def clang_ll(text: str, name: str, arch: str, include: Sequence[str] = (),
               *(f"-D{text}" for text in define), *flags]
     joined = _SPLIT.sub(r"<<<\1\2\3>>>", text)
     made = _compiled(given, joined, name, timeout)
-    mended = _uninitialised(joined, name, made.told) if made.text is None else joined
-    return made if mended == joined else _compiled(given, mended, name, timeout)
+    refused = {d.file for d in made.told if d.message == _SHARED}
+    if made.text is not None or not refused:
+        return made
+    mended = _uninitialised(joined, name, made.told)
+    headers = sorted(refused - {name})
+    if not headers:
+        return _compiled(given, mended, name, timeout)
+    with workspace() as place:
+        for n, header in enumerate(headers):
+            copy = place / f"{n}.h"
+            copy.write_bytes(_uninitialised(_text(header), header, made.told).encode())
+            given += ["-Xclang", "-remap-file", "-Xclang", f"{header};{copy}"]
+        return _told(given, f'#line 1 "{name}"\n{mended}', joined, name, timeout)
 
 
 def _compiled(command: list[str], text: str, name: str, timeout: float) -> ClangResult:
@@ -144,27 +161,31 @@ def _told(command: list[str], given: str, text: str, name: str, timeout: float) 
     return ClangResult(made, told)
 
 
-def _uninitialised(text: str, name: str, told: list[Diagnostic]) -> str:
-    """The text with the shared variables that clang refuses for their constructors or destructors,
-    such as `__shared__ cuda::barrier<…> b;`, in unions, which have none: nvcc runs none either."""
-    lines = text.splitlines(keepends=True)
-    for d in reversed(told):
-        if (d.message, d.file) != (_SHARED, name):
+def _uninitialised(text: str, file: str, told: list[Diagnostic]) -> str:
+    """A file's text with the shared variables that clang refuses for their constructors or
+    destructors, such as `__shared__ cuda::barrier<…> b;`, in unions, which have none: nvcc runs
+    none either."""
+    lines = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+    refused = [lines[d.line - 1] + d.col for d in told if (d.message, d.file) == (_SHARED, file)]
+    for m in reversed([*_VARIABLES.finditer(text)]):
+        if not any(m.start() < at <= m.end() for at in refused):
             continue
-        line = lines[d.line - 1]
-        head, shared, kind = line[: d.col - 1].rpartition("__shared__")
-        m = _DECLARED.match(line, d.col - 1)
-        if m is not None and shared and kind.strip():
-            made = f"nvir_raw<{kind.strip()}{m[2]}> nvir_{m[1]}; auto &{m[1]} = nvir_{m[1]}.value;"
-            lines[d.line - 1] = f"{head}__shared__ {made}{line[m.end():]}"
-    return "".join(lines)
+        made = ""
+        for name, sizes in _VARIABLE.findall(m[3]):
+            made += (f"{m[1]}__shared__ nvir_raw<{m[2].strip()}{sizes}> nvir_{name}; "
+                     f"auto &{name} = nvir_{name}.value; ")
+        text = text[: m.start()] + made + "\n" * m[0].count("\n") + text[m.end() :]
+    return text
 
 
 def _line(file: str, number: int, name: str, text: str) -> str:
-    if file != name:
-        try:
-            text = Path(file).read_text("utf-8", "replace")
-        except OSError:
-            return ""
-    lines = text.splitlines()
+    lines = (text if file == name else _text(file)).splitlines()
     return lines[number - 1] if 0 < number <= len(lines) else ""
+
+
+def _text(file: str) -> str:
+    """A header's text; "" where it cannot be read."""
+    try:
+        return read_file(file, regular=True).decode("utf-8", "replace")
+    except OSError:
+        return ""

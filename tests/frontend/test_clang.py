@@ -48,18 +48,24 @@ def test_virtual_functions_placement_and_new_run():
     np.testing.assert_array_equal(out, [3, 25])
 
 
-def test_shared_objects_with_constructors_are_not_initialised():
-    text = """
+def test_shared_objects_with_constructors_are_not_initialised(tmp_path):
+    (tmp_path / "pair.h").write_text("""
     struct Pair { int a; __device__ Pair() : a(1) {} __device__ ~Pair() { a = 0; } };
+    template <int N> __device__ int *other() { __shared__ Pair here; return &here.a; }
+    """)
+    text = """#include <pair.h>
     __global__ void k(int *p) {
-      __shared__ Pair rows[4][2]; __shared__ int plain;
-      rows[3][1].a = 7; plain = 1;
-      p[0] = rows[3][1].a + plain;
+      __shared__ alignas(16) Pair rows[4][2],
+        one; __shared__ int plain;
+      rows[3][1].a = p[0]; one.a = 20; plain = 1;
+      *other<1>() = 100 * p[0]; __syncthreads();
+      p[0] = rows[3][1].a + one.a + plain + *other<1>();
     }
     """
-    out = np.zeros(1, np.int32)
-    nvir.launch(nvir.compile_cuda(text, front_end="clang"), "_Z1kPi", 1, 1, [out])
-    assert out[0] == 8
+    out = np.full(1, 7, np.int32)
+    module = nvir.compile_cuda(text, front_end="clang", include=[str(tmp_path)])
+    nvir.launch(module, "_Z1kPi", 1, 1, [out])
+    assert out[0] == 728
     with pytest.raises(ParseError, match=r":2:\d+: error: initialization is not supp"):
         nvir.compile_cuda("__global__ void k(int *p) {\n __shared__ int x = 3; *p = x; }\n",
                           front_end="clang")
