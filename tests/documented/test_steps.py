@@ -77,7 +77,8 @@ TRACE = Path(__file__).with_name("steps.trace")
 Outcome = tuple[Any, list[TraceEvent]]
 
 
-def unrolling(file: Path = FIXTURES / "steps.ptx") -> Iterator[Any]:
+def unrolling(file: Any = FIXTURES / "steps.ptx",
+              override: str = "-UNKNOWN-+LARGE+") -> Iterator[Any]:
     """The decisions on the loops of a file, with knobs that make each step decide."""
     module = nvir.read_ptx(file)
     row = all_passes()["loop-unroll"]
@@ -85,7 +86,7 @@ def unrolling(file: Path = FIXTURES / "steps.ptx") -> Iterator[Any]:
         ("", {}), ("repaired", {"LoopUnrollUnknownMultiBlock": True}),
         ("", {"UnrollInstLimit": 0, "UnrollBudget": 40}),
         ("", {"LoopUnrollFactor": 3, "UnrollBudget": 8}),
-        ("", {"LoopUnrollFactorBlocks": "-UNKNOWN-+LARGE+"}),
+        ("", {"LoopUnrollFactorBlocks": override}),
         ("", {"LoopUnrollNonInnermost": False, "UnrollFullInstLimit": 7}),
     ):
         for f in module.functions:
@@ -100,7 +101,7 @@ def unrolling(file: Path = FIXTURES / "steps.ptx") -> Iterator[Any]:
                 ), [attrs.astuple(d) for d in made.decided.values()]
 
 
-def hoisting(file: Path = FIXTURES / "steps.ptx") -> Iterator[Any]:
+def hoisting(file: Any = FIXTURES / "steps.ptx") -> Iterator[Any]:
     for pipeline, knobs in (
         ("licm<id=0>", {}), ("licm<id=1>", {"HoistLate": 3}), ("licm<id=3>", {}),
         ("licm<id=0;level=0>", {}),
@@ -112,7 +113,7 @@ def hoisting(file: Path = FIXTURES / "steps.ptx") -> Iterator[Any]:
         yield [r.message for r in remarks], nvir.print_ir(module)
 
 
-def pipelining(file: Path = FIXTURES / "steps.ptx") -> Iterator[Any]:
+def pipelining(file: Any = FIXTURES / "steps.ptx") -> Iterator[Any]:
     module = nvir.read_ptx(file)
     remarks = nvir.run_passes(module, "loop-pipeline", policy="documented")
     yield [r.message for r in remarks], nvir.print_ptx(module)
@@ -135,7 +136,7 @@ FUSED = (
 )
 
 
-def fusing(*files: Path) -> Iterator[Any]:
+def fusing(*files: Any) -> Iterator[Any]:
     for source in files or [body(HEAD + text) for text in FUSED]:
         module = nvir.read_ptx(source)
         remarks = nvir.run_passes(module, "loop-simplify,loop-fuse<multi-block>",

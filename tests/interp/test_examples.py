@@ -357,6 +357,38 @@ def test_triton_matmul(rng: Any) -> None:
     assert (c == a.astype(np.float32) @ b.astype(np.float32)).all()
 
 
+def test_loop_forms(rng: Any) -> None:
+    forms = module("loop_forms.sm_80")
+    x, y = whole(rng, 32, 9), np.zeros((32, 9), np.float32)
+    nvir.launch(forms, "standardise", 1, 32, [x, y, 9])
+    mean, largest = x.mean(1, keepdims=True), x.max(1, keepdims=True)
+    np.testing.assert_allclose(y, (x - mean) / (largest - mean), rtol=1e-6, atol=1e-6)
+
+    a, w, out = whole(rng, 32 + 61), whole(rng, 60 * 60), np.zeros(32, np.float32)
+    nvir.launch(forms, "taps", 1, 32, [a, w, out])
+    squares = w[np.arange(60) ** 2]
+    behind = np.array([squares @ a[k + 1 : k + 61] for k in range(32)])
+    assert (out == np.where(a[:32] > 0, w[0], 0) + behind * squares.sum()).all()
+
+    v, counts = whole(rng, 32, 7, dtype=np.int32), np.zeros(32, np.int32)
+    nvir.launch(forms, "count_above", 1, 32, [v, counts, 7, 1])
+    assert (counts == (v > 1).sum(1)).all()
+
+    table, found = rng.integers(0, 32, 64).astype(np.uint32), np.zeros(32, np.uint32)
+    nvir.launch(forms, "probe", 1, 32, [table, found, 63, 6])
+    key = np.arange(32, dtype=np.uint32)
+    steps = (table[(key + np.uint32(k * 0x9E3779B9 % 2**32)) & 63] == key for k in range(6))
+    multiples = (table[(key * np.uint32(k)) & 63] > k for k in range(1, 6))
+    assert (found == sum(steps) + sum(multiples)).all()
+
+    z, out, n = whole(rng, 3 * 40), np.zeros(32, np.float32), 30
+    nvir.launch(forms, "smooth", 1, 32, [z, out, n, 3, 0.5])
+    near = np.array([1 / (1 + 0.5 * z[row * n + k] ** 2) for row in range(3) for k in range(3)])
+    sums = [sum(near[row * 3 + k] * z[at + k] for row in range(3) for k in range(3))
+            for at in range(n)]
+    np.testing.assert_allclose(out, [*np.array(sums) / near.sum(), 0, 0], rtol=1e-5)
+
+
 def test_every_example_file_is_run_here() -> None:
     """A new example needs a test."""
     text = Path(__file__).read_text()
