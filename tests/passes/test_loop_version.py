@@ -197,6 +197,23 @@ def test_a_sum_with_the_counter_is_compared_no_more():
     assert [x.name for x in found] == ["Versioned"]
 
 
+@pytest.mark.parametrize("compare", ["lt.s32", "ne.s32"])
+def test_a_counter_that_moves_on_in_several_sums_gets_one(compare: str):
+    text = SUM.replace("add.s32 %r5, %r5, 1;", "add.s32 %r6, %r5, %r4;\n  add.s32 %r5, %r6, %r4;")
+    text = text.replace("lt.s32", compare)
+    assert versioned(text)[1] == ["NotVersionedCount"]
+    module = nvir.read_ptx(text)
+    nvir.run_passes(module, "loop-simplify")
+    (loop,) = Analyses.of(module["k"]).loops
+    assert plain_test(loop)
+    nvir.verify(module)
+    again = nvir.read_ptx(nvir.print_ptx(module))
+    assert nvir.run_passes(nvir.read_ptx(nvir.print_ptx(module)), "loop-version")[0].name == (
+        "Versioned" if compare == "lt.s32" else "NotVersionedAddress")
+    for n in (2, 8, 12):
+        assert run(again, n, 0, 64, 1) == run(nvir.read_ptx(text), n, 0, 64, 1)
+
+
 def test_a_loop_that_is_only_made_ready_is_told_as_changed():
     """The address of the store is a sum with a mask: no linear one. What the loop carries is read
     behind it, so it was closed by a phi first."""
@@ -206,6 +223,7 @@ L:
   and.b32 %r6, %r4, 7;
   mad.wide.u32 %rd5, %r6, 4, %rd2;
   st.global.b32 [%rd5], %r4;
+  ld.global.b32 %r2, [%rd4];
   xor.b32 %r3, %r3, %r2;
   add.s32 %r5, %r5, -1;
   setp.gt.s32 %p1, %r5, 0;

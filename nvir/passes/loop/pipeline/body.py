@@ -30,7 +30,7 @@ import attrs
 from nvir.analysis.alias import AliasAnalysis
 from nvir.analysis.analyses import Analyses
 from nvir.ir import Block, Instruction, Loop, Value
-from nvir.passes.loop.version.extent import DISJOINT, may_meet, may_meet_later
+from nvir.passes.loop.version.extent import DISJOINT, may_meet, may_meet_later, reorders
 
 Dep = tuple[int, int, int]
 FAR = 1 << 16
@@ -140,9 +140,10 @@ class Body:
         for a in accesses:
             for b in accesses if a in writers else writers:
                 first, second = self.nodes[a], self.nodes[b]
-                if disjoint and may_meet(first, second, self.loop, alias):
+                free = disjoint and reorders(first, second)
+                if free and may_meet(first, second, self.loop, alias):
                     continue
-                if disjoint and may_meet_later(first, second, self.loop, alias):
+                if free and may_meet_later(first, second, self.loop, alias):
                     if a < b and alias.depend(first, second):
                         deps.append((a, b, 0))
                     continue

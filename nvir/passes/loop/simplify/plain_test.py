@@ -3,6 +3,11 @@
     setp.ne %p, (add %d, %i), 0     ==>     setp.ne %p, %i, (sub 0, %d)
 
 Equality holds modulo the width, so nothing is lost where the sum wraps; other comparisons stay.
+
+A counter that several sums with what the loop does not change move on, as in the copies of a loop
+that nvcc unrolled, gets one sum:
+
+    add %j, %i, %n; add %k, %j, %n; setp.lt %p, %k, %m   ==>   add %k, %i, (mul %n, 2); …
 """
 
 from __future__ import annotations
@@ -10,7 +15,7 @@ from __future__ import annotations
 from nvir.ir.builder import Builder
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
-from nvir.ir.values import Value
+from nvir.ir.values import Value, integer
 
 _EQUALITY = frozenset(("eq", "ne"))
 
@@ -24,8 +29,38 @@ def plain_test(loop: Loop) -> bool:
         test = branch.guard.definer if branch is not None and branch.guard is not None else None
         assert preheader is not None
         if test is not None and test.block in loop.members:
+            changed |= _one_step(test, loop, Builder(preheader))
             changed |= _plain(test, loop, Builder(preheader))
     return changed
+
+
+def _one_step(test: Instruction, loop: Loop, b: Builder) -> bool:
+    t = test.form.type
+    if test.form.name != "setp" or t is None or t.is_float or t.bits not in (32, 64):
+        return False
+    for v in test.operands:
+        moving, steps = v, []
+        while (parted := _parts(moving, loop, t.bits)) is not None:
+            moving, fixed = parted
+            steps.append(fixed)
+        d = moving.definer
+        if len(steps) > 1 and d is not None and d.form.is_phi and d.block is loop.header and all(
+            x is v for x, block in d.incoming if block in loop.members
+        ):
+            assert b.block.last is not None
+            assert v.definer is not None
+            b.at(b.block.last)
+            total = steps[0]
+            if all(x is total for x in steps):
+                total = b.compute(f"mul.lo.s{t.bits}", total, integer(len(steps)))
+            else:
+                for x in steps[1:]:
+                    total = b.compute(f"add.s{t.bits}", total, x)
+            assert v.definer.block is not None
+            made = Builder(v.definer.block).at(v.definer).compute(f"add.s{t.bits}", moving, total)
+            v.replace_all_uses_with(made)
+            return True
+    return False
 
 
 def _plain(test: Instruction, loop: Loop, b: Builder) -> bool:

@@ -68,7 +68,7 @@ class Extents:
         self.made: tuple[dict[Value, Value], dict[Value, Value]] = ({}, {})
         self.rounds = self._rounds()
         self.checked: set[Value] = set()
-        self.made_steps: dict[Value, Value] = {}
+        self.ways: dict[Value, tuple[Value, Value, Value]] = {}
 
     def of(self, address: Value, offset: int, size: int) -> Extent:
         """The extent of an access of `size` bytes. Raises NotLinear."""
@@ -77,18 +77,33 @@ class Extents:
         first = b.compute("add.s64", self.at(address, 0), integer(offset))
         if not self.moves(address):
             return Extent(first, b.compute("add.s64", first, integer(size)), first, None, size)
-        step = self._step(address)
-        way = b.compute("mul.lo.s64", step, self.rounds)
-        low = b.compute("min.s64", way, integer(0))
-        high = b.compute("max.s64", way, integer(0))
-        high = b.compute("add.s64", high, integer(size))
-        low, high = (b.compute("add.s64", first, v) for v in (low, high))
-        return Extent(low, high, first, step, size)
+        step, low, high = self._way(address)
+        return Extent(b.compute("add.s64", first, low),
+                      b.compute("add.s64", first, b.compute("add.s64", high, integer(size))),
+                      first, step, size)
+
+    def _way(self, address: Value) -> tuple[Value, Value, Value]:
+        """The step of an address, and how far it gets down and up, which it has in common with
+        those that it is a sum of and something that the loop does not change."""
+        d = address.definer
+        while d is not None and self.moves(address) and not d.form.is_phi:
+            moving = [v for v in d.operands if self.moves(v)]
+            if not _is_sum(d) or len(moving) != 1 or (d.operands[0] is not moving[0] and (
+                    d.form.name == "sub")):
+                break
+            address = moving[0]
+            d = address.definer
+        if address not in self.ways:
+            b, step = self.b, self._step(address)
+            far = b.compute("mul.lo.s64", step, self.rounds)
+            ends = [b.compute(f"{name}.s64", far, integer(0)) for name in ("min", "max")]
+            self.ways[address] = step, ends[0], ends[1]
+        return self.ways[address]
 
     def leaves(self, address: Value, size: int) -> Value:
         """A predicate: each iteration an address moves on by at least so many bytes."""
         self._check(address)
-        far = self.b.compute("abs.s64", self._step(address))
+        far = self.b.compute("abs.s64", self._way(address)[0])
         return self.b.compute("setp.ge.s64", far, integer(size))
 
     def _check(self, address: Value) -> None:
@@ -99,13 +114,11 @@ class Extents:
 
     def _step(self, address: Value) -> Value:
         """The bytes from one iteration to the next, which fit 32 bits."""
-        if address not in self.made_steps:
-            b = self.b
-            step = b.compute("sub.s64", self.at(address, 1), self.at(address, 0))
-            narrow = b.compute("cvt.s64.s32", b.compute("cvt.u32.u64", step))
-            self.sure.append(b.compute("setp.eq.s64", narrow, step))
-            self.made_steps[address] = step
-        return self.made_steps[address]
+        b = self.b
+        step = b.compute("sub.s64", self.at(address, 1), self.at(address, 0))
+        narrow = b.compute("cvt.s64.s32", b.compute("cvt.u32.u64", step))
+        self.sure.append(b.compute("setp.eq.s64", narrow, step))
+        return step
 
     def moves(self, v: Value) -> bool:
         """Whether a value is made in the loop, or goes round in it."""
@@ -326,10 +339,11 @@ def between(b: Builder, x: Extent, y: Extent) -> Value:
     size = max(x.size, y.size)
     far = b.compute("abs.s64", b.compute("sub.s64", x.first, y.first))
     room = b.compute("sub.s64", b.compute("abs.s64", x.step), integer(size))
-    right = b.compute("setp.eq.s64", x.step, y.step)
-    for test in (("setp.ge.s64", far, integer(size)), ("setp.le.s64", far, room)):
-        right = b.compute("and.pred", right, b.compute(*test))
-    return right
+    right = b.compute("and.pred", b.compute("setp.ge.s64", far, integer(size)),
+                      b.compute("setp.le.s64", far, room))
+    if x.step is y.step:
+        return right
+    return b.compute("and.pred", right, b.compute("setp.eq.s64", x.step, y.step))
 
 
 def constant_offset(i: Instruction) -> int | None:
@@ -340,6 +354,11 @@ def constant_offset(i: Instruction) -> int | None:
 
 def place(i: Instruction) -> tuple[Value, int]:
     return i.operands[i.form.addresses[0][0]], constant_offset(i) or 0
+
+
+def reorders(a: Instruction, b: Instruction) -> bool:
+    """Whether the order of two accesses changes where operands are apart: stores keep theirs."""
+    return a.form.writes != b.form.writes
 
 
 def may_meet(a: Instruction, b: Instruction, loop: Loop, alias: AliasAnalysis) -> bool:

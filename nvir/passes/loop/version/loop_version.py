@@ -54,6 +54,7 @@ from nvir.passes.loop.version.extent import (
     may_meet,
     may_meet_later,
     place,
+    reorders,
 )
 from nvir.passes.remarks import missed, passed
 
@@ -168,17 +169,17 @@ def _look(loop: Loop) -> tuple[tuple[Against, str] | None, _Found | None]:
             return (Against.ACCESS, f.spelling), None
         touched.append(n)
     alias = Analyses.of(header.function).alias
+    sums = _sums(loop, code, touched)
+    summed = {n for some in sums for n in some}
     pairs = [
         (a, b) for k, a in enumerate(touched) for b in touched[k + 1 :]
-        if (code[a].form.writes or code[b].form.writes)
+        if (reorders(code[a], code[b]) or (code[a].form.writes and summed & {a, b}))
         and may_meet(code[a], code[b], loop, alias)
+        and not any(a in s and b in s for s in sums)
     ]
-    sums = _sums(loop, code, touched)
-    pairs = [(a, b) for a, b in pairs if not any(a in s and b in s for s in sums)]
     later = [
         b for k, a in enumerate(touched) for b in touched[k:]
-        if (code[a].form.writes or code[b].form.writes)
-        and may_meet_later(code[a], code[b], loop, alias)
+        if reorders(code[a], code[b]) and may_meet_later(code[a], code[b], loop, alias)
         and not any(b in s for s in sums)
     ]
     if not pairs and not later:
