@@ -197,13 +197,13 @@ def test_a_barrier_is_found_by_feasibility_after_the_steps_before_it(barrier):
     assert [e.row for e in trace if e.row != "UNR-37"] == [
         "SWP-14", "UNR-28", "UNR-29", "UNR-30", "UNR-31", "UNR-32", "UNR-29", "SWP-20", "SWP-03",
         "LAT-05", "SWP-04"]
-    assert "code 60" in trace[-1].outcome
+    assert "code REJECT (60)" in trace[-1].outcome
 
 
 @pytest.mark.seed("SWP-14", "SWP-04")
 def test_accepted_bodies_and_those_of_several_blocks_leave_events():
     _, trace = slots_of(text_of(SUM))
-    assert trace.of("SWP-04")[0].outcome == "code 130, slots 2"
+    assert trace.of("SWP-04")[0].outcome == "code ACCEPT (130), slots 2"
     split = text_of("setp.eq.s32 %p5, %r2, 7; @%p5 bra Y;\nY:" + SUM)
     with Trace() as trace:
         told = nvir.run_passes(nvir.read_ptx(split), "loop-pipeline", policy="documented")

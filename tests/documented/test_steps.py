@@ -438,9 +438,10 @@ def test_the_rows_of_a_run_are_in_the_order_of_the_notes():
     """Steps A to P of one loop, and of another the five stages for each call."""
     _, events = outcome("unroll")
     names = [e.step for e in events if e.at == "UNKNOWN"]
-    order = ["B eligible", "C latch", "D nounroll", "E hot", "header", "forward", "backward",
-             "ScanLoopBody", "G remaining cost", "H override", "J fetches of an outer loop",
-             "K1 texture budget", "K2-K4 factor, count unknown", "L knob",
+    order = ["B passed over", "C indirect exit", "D nounroll", "E hot", "header", "forward",
+             "backward", "ScanLoopBody", "G remaining cost", "H override",
+             "J fetches of an outer loop", "K1 texture budget", "K2-K4 factor, count unknown",
+             "L knob",
              "AnalyzeIV", "ValidateIV", "ExtractBound", "bound block", "VerifyStride",
              "stride sign", "N constant count", "unknown counts", "swap", "predicates", "O budget",
              "overflow guard", "O full", "P rounds", "verdict"]

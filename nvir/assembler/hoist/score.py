@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import math
 from fractions import Fraction
+from typing import ClassVar
 
 import attrs
 
@@ -35,6 +36,7 @@ class Verdict:
     size: Exact
     penalty: int
     why: str = ""
+    TOLD: ClassVar = ("pays",)  # in a trace, beside the fields
 
     @property
     def value(self) -> Fraction | float:

@@ -186,7 +186,7 @@ def nounroll_inwards(loops: list[Loop]) -> frozenset[Block]:
     )
 
 
-@step("UNR-08", "B eligible")
+@step("UNR-08", "B passed over")
 def passed_over(loop: Loop, inherited: frozenset[Block], rules: Rules) -> str:
     """Step B: why a loop is passed over without a code, or ""."""
     if loop.header in inherited and not rules.force_all:
@@ -194,7 +194,7 @@ def passed_over(loop: Loop, inherited: frozenset[Block], rules: Rules) -> str:
     return ""
 
 
-@step("UNR-09", "C latch")
+@step("UNR-09", "C indirect exit")
 def indirect_exit(loop: Loop) -> bool:
     """Step C: whether the latch ends in something else than a conditional branch."""
     branch = loop.latches[0].terminator

@@ -105,10 +105,11 @@ def step(row: str, name: str, *inputs: str) -> Callable[[Callable[P, R]], Callab
 
 def shown(value: Any, depth: int = 0) -> Any:
     """A value as an event tells it: plain, and by the name that people know."""
+    if isinstance(value, Enum):
+        number = getattr(value, "number", int(value) if isinstance(value, int) else "")
+        return f"{value.name} ({number})" if number != "" else value.name
     if value is None or isinstance(value, str | int | float):
         return value
-    if isinstance(value, Enum):
-        return value.name
     if depth > _DEEPEST:
         return type(value).__name__
     for name in ("header", "name", "form"):  # a loop, a block or function, an instruction
@@ -123,7 +124,8 @@ def shown(value: Any, depth: int = 0) -> Any:
         more = f" and {len(told) - _MOST} more" if len(told) > _MOST else ""
         return f"[{', '.join(told[:_MOST])}{more}]"
     if attrs.has(type(value)):
-        fields = {a.name: getattr(value, a.name) for a in attrs.fields(type(value))}
+        names = (*(a.name for a in attrs.fields(type(value))), *getattr(value, "TOLD", ()))
+        fields = {name: getattr(value, name) for name in names}
         return ", ".join(
             f"{k} {shown(v, depth + 1)}" for k, v in fields.items() if v not in ("", None)
         )

@@ -35,7 +35,7 @@ from nvir.analysis.hoisting.region import Blocked, HoistRegion, Stay, live_into,
 from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
 from nvir.ir import Block, EdgePlace, Function, Instruction, Loop, interpose_all
-from nvir.ir.text.trace import looking_at, step
+from nvir.ir.text.trace import looking_at, note, step
 from nvir.passes.context import Context
 from nvir.passes.policies import Hoisting, decision_policy
 from nvir.passes.remarks import Code, analysis, missed, passed, place_of
@@ -156,6 +156,8 @@ def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) ->
     reason = by.boundary(region)
     if reason:
         return HoistDecision(loop, why=BOUNDARY, fields=(("reason", reason),))
+    if by.literal:
+        note("LIC-26", "right to move", region.invariant)
     stay = (*region.stay, *(_updates(region) if by.literal else ()))
     if not region.invariant:
         return HoistDecision(loop, stay=stay)

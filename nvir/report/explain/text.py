@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,7 @@ from nvir.report.table import short
 from nvir.sm.simulate.memory import MEMORY_LEVEL
 
 if TYPE_CHECKING:
+    from nvir.ir.text.trace import TraceEvent
     from nvir.passes.remarks import Remark
 
 WIDTH = 118
@@ -26,6 +28,12 @@ LABEL = 13  # columns of a row's name
 REMARKS = 6  # of one pass that are shown
 LIVE = 12  # values that are listed
 _FIGURES = re.compile(r" \[[^\[\]]* = [^\[\]]*\]")  # the numbers that decided
+_PHASES = {  # of a row's first letters
+    "P18": "phase 18, OriLoopSimplification", "UNR": "phase 22, OriLoopUnrolling",
+    "SWP": "phase 24, OriPipelining", "LAT": "phase 24, OriPipelining",
+    "LIC": "phases 35, 66, 79 and 88, OriHoistInvariants, instances 0 to 3",
+    "FUS": "phase 59, OriLoopFusion",
+}
 _LABELS = {
     "unroll-decision": "unroll", "loop-unroll": "unroll", "licm": "hoist", "loop-peel": "peel",
     "loop-rotate": "rotate", "loop-simplify": "simplify", "hot-cold-in-loop": "order",
@@ -316,24 +324,26 @@ def _compared(e: Explanation, width: int) -> Iterator[str]:
         for k, (who, text) in enumerate((
             ("noted", c.noted), ("observed", c.observed), ("ptxas", c.ptxas or "not to be seen")
         )):
-            yield _cut(f"  {'' if k else c.what:<11} {who:<9} {text}", width)
+            yield from textwrap.wrap(f"{'' if k else c.what:<11} {who:<9} {text}", width,
+                                     initial_indent="  ", subsequent_indent=" " * 24)
 
 
 def _trace(e: Explanation, width: int) -> Iterator[str]:
-    """The steps in their order; of equal ones that follow each other the first."""
+    """The steps in their order under their phases; of equal ones that follow each other the first,
+    with their number."""
     if e.trace:
         yield ""
-        yield "trace of the noted steps (row, step, inputs: outcome; whole with --json)"
-    last, times = "", 0
-    for event in [*e.trace, None]:
-        text = "" if event is None else f"  {event.row:<7} {str(event)[len(event.row) + 1:]}"
-        if text == last:
-            times += 1
-            continue
-        if last:
-            yield _cut(last, width - 8) + (f"  ×{times}" if times > 1 else "")
-        last, times = text, 1
+        yield "trace of the noted steps: row, step (inputs): outcome; nothing is no objection"
+    phase = ""
+    for text, same in itertools.groupby(_event(event) for event in e.trace):
+        title = _PHASES.get(text[:3], phase)
+        if title != phase:
+            yield f"  {title}"
+        phase, times = title, sum(1 for _ in same)
+        yield from textwrap.wrap(
+            f"{text}  ×{times}" if times > 1 else text, width, initial_indent=" " * 4,
+            subsequent_indent=" " * 14, break_long_words=False, break_on_hyphens=False)
 
 
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
+def _event(event: TraceEvent) -> str:
+    return f"{event.row:<7} {str(event)[len(event.row) + 1:]}"

@@ -429,7 +429,7 @@ class _Pipeliner:
             self.prices = self._prices((after.registers, after.spills))
 
 
-@step("SWP-14", "one block", "loop")
+@step("SWP-14", "several blocks", "loop")
 def several_blocks(loop: Loop) -> bool:
     return len(loop.blocks) > 1
 
