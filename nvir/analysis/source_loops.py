@@ -231,11 +231,13 @@ def _stride(loop: Loop) -> int:
 def _grouped(places: tuple[Place, ...], group: list[Loop], trips: int | None) -> SourceLoop:
     found = [signature(x) for x in group]
     least = min(range(len(group)), key=lambda k: sum(found[k].values()))
-    copies = [_ratio(s, found[least])[0] for s in found]
+    base = [_base(k, found) for k in range(len(group))]
+    copies = [_ratio(s, found[b])[0] for s, b in zip(found, base, strict=True)]
     has_heavy = any(heavy(i.form) for b in own_blocks(group[least]) for i in b)
     if not has_heavy and _stride(group[least]) == 1:  # sums of integers are folded
         copies = [_stride(x) or n for x, n in zip(group, copies, strict=True)]
-    if max(copies) == 1 and len(group) > 1:  # copies of one body that are not alike
+    shared = max(copies) > 1
+    if not shared and len(group) > 1:  # copies of one body that are not alike
         steps = [_stride(x) for x in group]
         one = min(steps)
         if one and not any(x % one for x in steps):
@@ -245,13 +247,26 @@ def _grouped(places: tuple[Place, ...], group: list[Loop], trips: int | None) ->
         copies = [n] * len(group)
         role = "whole" if len(group) == 1 else "version"
         return SourceLoop(places, tuple(LoopPart(x, n, role) for x in group))
+    mains = [s for s, n in zip(found, copies, strict=True) if n > 1]
+    rests = [not shared or any(_ratio(m, s)[1] for m in mains) for s in found]
     return SourceLoop(places, tuple(
-        LoopPart(x, n, "main" if n > 1 else "remainder") for x, n in zip(group, copies, strict=True)
+        LoopPart(x, n, "main" if n > 1 else "remainder" if rest else "version")
+        for x, n, rest in zip(group, copies, rests, strict=True)
     ))
+
+
+def _base(k: int, found: Sequence[Signature]) -> int:
+    """The loop of a group of which another holds copies: the smallest with most operations of the
+    same places, itself where that has none of them."""
+    size = sum(found[k].values())
+    others = [j for j, s in enumerate(found) if j != k and sum(s.values()) < size]
+    return max([k, *others], key=lambda j: (j != k and _ratio(found[k], found[j])[1] > 0,
+               _ratio(found[k], found[j])[1], -sum(found[j].values())))
 
 
 def _copies(loop: Loop, found: Signature, versions: int, trips: int | None) -> int:
     """How often the body stands in a loop that has nothing to compare it with."""
+    found = _apart_from_calls(found)
     tests = _tests(loop)
     if tests > 1 and all(c % tests == 0 for c in found.values()):
         return tests
@@ -291,6 +306,17 @@ def _tests(loop: Loop) -> int:
 
 def _around(loop: Loop) -> Signature:
     """The operations around a loop: of a count that is not known, what the copies in the loop
-    leave over stands there as straight lines."""
+    leave over stands there as straight lines, of which nvcc may not say where they were inlined."""
     blocks = loop.parent.blocks if loop.parent is not None else loop.header.function.blocks
-    return _signature([b for b in blocks if b.loop_depth == loop.depth - 1], True)
+    around = [b for b in blocks if b.loop_depth == loop.depth - 1]
+    return _apart_from_calls(_signature(around, True))
+
+
+def _apart_from_calls(found: Signature) -> Signature:
+    """The same without the calls that operations were inlined through."""
+    made: Signature = Counter()
+    for key, n in found.items():
+        assert isinstance(key, tuple)  # as `_signature` makes it
+        loc = key[0]
+        made[loc and (loc.file, loc.line, loc.col), *key[1:]] += n
+    return made

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
+from nvir.analysis.macros import Macros
 from nvir.analysis.source_loops import AGREEING, Place, Places, Signature, heavy
 from nvir.ir import Function
 from nvir.ir.loops import Loop
@@ -33,6 +34,7 @@ _ASKS = re.compile(
     r"(?:#\s*pragma\s+|\b_Pragma\s*\(\s*\")(?:GCC\s+)?(unroll|nounroll)\b"
     r"[ \t(]*([^\s()\"]*)[\s\")]*$"
 )
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _PAIRS = {"(": ")", "{": "}"}
 Calls = tuple[Place, ...]
 
@@ -65,10 +67,21 @@ class Straight:
     copies: int
 
 
-def statements(lines: Sequence[str]) -> list[LoopStatement]:
-    """The loops that a C++ source has, in the order of their heads."""
-    raw = "\n".join(lines)
-    text = _QUIET.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), raw)
+def quiet(lines: Sequence[str]) -> str:
+    """The text without what comments and strings say, but for that of `_Pragma`."""
+    def blank(m: re.Match[str]) -> str:
+        kept = m.string[max(m.start() - 20, 0):m.start()].rstrip().endswith("_Pragma(")
+        return m[0] if kept else re.sub(r"[^\n]", " ", m[0])
+
+    return _QUIET.sub(blank, "\n".join(lines))
+
+
+def statements(text: str, macros: Macros | None = None) -> list[LoopStatement]:
+    """The loops that a C++ source has, which is given as `quiet` leaves it, in the order of their
+    heads."""
+    constants: Mapping[str, str] = {}
+    if macros is not None:
+        text, constants = macros.put_in(text), macros.constants
     out = []
     tails = set()  # where a `while` ends a `do`
     for m in _HEAD.finditer(text):
@@ -80,15 +93,15 @@ def statements(lines: Sequence[str]) -> list[LoopStatement]:
         if tail is not None:
             tails.add(tail.end())
         first, last = text.count("\n", 0, m.start()) + 1, text.count("\n", 0, inside) + 1
-        counted = _COUNTED.match(text[m.end():inside])
+        said = _NAME.sub(lambda n: constants.get(n[0], n[0]), text[m.end():inside])
+        counted = _COUNTED.match(said)
         trips = None
         if counted is not None:
             apart = abs(int(counted[4]) - int(counted[2])) + counted[3].endswith("=")
             trips = -(-apart // int(counted[5] or 1))
         begins = inside + len(text[inside:]) - len(text[inside:].lstrip(" \t\n{"))
         body = range(text.count("\n", 0, begins) + 1, text.count("\n", 0, end) + 2)
-        before = slice(max(m.start() - 200, 0), m.start())
-        asks = _ASKS.search((raw if "_Pragma" in text[before] else text)[before])
+        asks = _ASKS.search(text[max(m.start() - 200, 0):m.start()])
         unroll = asks and ("1" if asks[1] == "nounroll" else asks[2])
         test = text[m.end():inside] if tail is None else text[tail.end() + 5:][:20]
         out.append(LoopStatement(
@@ -145,11 +158,12 @@ def straight_loops(
             for calls, n in own.items():
                 counts.setdefault((number, calls), {})[k] = n
     loops_at = Counter(told)
+    gone = {(n, calls): _fewer(found[n], n, calls, loops_at) for n, calls in counts}
     made: dict[tuple[int, int, Calls], int] = {}  # 0: not told
     for number, calls in sorted(counts, key=lambda x: len(x[1])):
         for k, s in enumerate(found[number]):
-            there = any(p and p[1:] == calls and p[0][0] == number and s.stands_at(p[0][1])
-                        for p in told)
+            there = k not in gone.get((number, calls), ()) and any(
+                p and p[1:] == calls and p[0][0] == number and s.stands_at(p[0][1]) for p in told)
             inner = [m for p, m in loops_at.items() if p and p[1:] == calls and p[0][0] == number
                      and p[0][1] in s.body and p[0][1] not in s.head]
             n = 1 if there else counts[number, calls].get(k, 0)
@@ -168,6 +182,22 @@ def straight_loops(
             made[number, k, calls] = n
             if n > 1:
                 yield Straight(chain, n)
+
+
+def _fewer(
+    found: Sequence[LoopStatement], number: int, calls: Calls, loops_at: Mapping[Calls, int]
+) -> set[int]:
+    """Of the lines that have more statements than the code has loops of them: those that are left
+    over, the last with literal counts, which are the inner ones of a nest."""
+    lines: dict[int, list[int]] = defaultdict(list)
+    for k, s in enumerate(found):
+        lines[s.head.start].append(k)
+    out: set[int] = set()
+    for line, here in lines.items():
+        there = loops_at.get(((number, line), *calls), 0)
+        if len(here) > 1 and 0 < there < len(here):
+            out.update([k for k in here if found[k].trips][there - len(here):])
+    return out
 
 
 Operation = tuple[tuple[Place, ...], tuple[object, ...], Loop | None]

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from nvir.analysis.macros import macros_of
 from nvir.analysis.source_loops import SourceLoop, source_loops
-from nvir.analysis.straight import LoopStatement, statements, straight_loops
+from nvir.analysis.straight import LoopStatement, quiet, statements, straight_loops
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.ir.loops import Loop
 from nvir.ir.module import Module
@@ -85,7 +86,9 @@ def written_loops(module: Module, roots: Sequence[Path] = ()) -> dict[int, list[
     folder and in `roots`."""
     own = [Path(module.name).parent] if "." in module.name else []
     texts = source_text({n: name for n, name, _ in module.debug.files}, [*own, *roots])
-    return {n: statements(lines) for n, lines in texts.items()}
+    plain = {n: quiet(lines) for n, lines in texts.items()}
+    macros = macros_of(plain.values())
+    return {n: statements(text, macros) for n, text in plain.items()}
 
 
 def of_function(
@@ -104,8 +107,8 @@ def of_function(
     told = [g.places for g in made for p in g.parts if p.role != "remainder"]
     gone = straight_loops(facts.function, facts.loops, told, source.numbers, written)
     return tuple(
-        _told(g, source, facts.unroll, front_end, at.get(g.places[0]) if g.places else None)
-        for g in made
+        _told(g, source, facts.unroll, front_end, s)
+        for g, s in zip(made, _written_of(made, at, written), strict=True)
     ) + tuple(
         SourceLoopReport(
             tuple((source.file(f), n) for f, n in x.places), x.copies, {}, {},
@@ -113,6 +116,23 @@ def of_function(
             at[x.places[0]].word,
         ) for x in gone
     )
+
+
+def _written_of(
+    made: Sequence[SourceLoop], at: Mapping[tuple[int, int], LoopStatement],
+    written: Mapping[int, Sequence[LoopStatement]],
+) -> Iterator[LoopStatement | None]:
+    """The statement of each loop; of a line with as many of both, in their order."""
+    each = Counter(g.places for g in made)
+    before: Counter[tuple[tuple[int, int], ...]] = Counter()
+    for g in made:
+        found = at.get(g.places[0]) if g.places else None
+        if found is not None and each[g.places] > 1:
+            number, line = g.places[0]
+            here = [s for s in written[number] if s.stands_at(line)]
+            found = here[before[g.places]] if len(here) == each[g.places] else found
+            before[g.places] += 1
+        yield found
 
 
 def _told(
@@ -144,7 +164,7 @@ def _front_end(g: SourceLoop, name: str, pragma: str | None) -> str:
     for p in g.parts:
         by_role.setdefault(p.role, []).append(p.loop)
     parts = ", ".join(
-        _headers(found) if role == "version" else
+        _headers(found) if role == "version" and len(by_role) == 1 else
         f"{_ROLES[role]}{'s' * (len(found) > 1)} {_headers(found)}"
         for role, found in by_role.items()
     )

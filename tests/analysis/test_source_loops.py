@@ -8,8 +8,9 @@ import pytest
 from corpus import EXAMPLES
 
 import nvir
+from nvir.analysis.macros import macros_of
 from nvir.analysis.source_loops import SourceLoop, source_loops
-from nvir.analysis.straight import statements, straight_loops
+from nvir.analysis.straight import quiet, statements, straight_loops
 from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.ir.loops import natural_loops
 from nvir.report import real, report
@@ -232,7 +233,7 @@ def gone(text: str) -> list[tuple[int, int]]:
     f.analyze_cfg()
     loops, places = natural_loops(f), SourceLines(f, module).numbers
     told = [g.places for g in source_loops(loops, places) for _ in g.parts]
-    found = straight_loops(f, loops, told, places, {1: statements(SOURCE.splitlines())})
+    found = straight_loops(f, loops, told, places, {1: statements(quiet(SOURCE.splitlines()))})
     return [(x.places[0][1], x.copies) for x in found]
 
 
@@ -248,18 +249,71 @@ def test_loops_that_left_straight_lines() -> None:
 
 def test_statements_of_a_source() -> None:
     found = [(s.word, s.head.start, s.body.start, s.body.stop - 1, s.trips) for s in statements(
-        SOURCE.splitlines())]
+        quiet(SOURCE.splitlines()))]
     assert found == [
         ("for", 4, 5, 5, 4), ("for", 6, 6, 6, None), ("for", 7, 8, 10, 3), ("for", 8, 9, 9, 3),
         ("do-while", 11, 11, 11, None),
     ]
-    (stepped,) = statements(["for (int i = 1; i <= 11; i += 5) s += a[i];"])
+    (stepped,) = statements(quiet(["for (int i = 1; i <= 11; i += 5) s += a[i];"]))
     assert stepped.trips == 3
     for head, trips in (("int i = 7; i >= 0; --i", 8), ("int i = 16; i > 0; i -= 5", 4)):
-        assert statements([f"for ({head}) s += a[i];"])[0].trips == trips
-    assert statements(["/* for (;;) */ int fort = 1; // while (1)", "for (", "do"]) == []
-    empty, loop = statements(["while (!taken(p));", "do {", " while (x) y();", "} while (n);"])[:2]
+        assert statements(quiet([f"for ({head}) s += a[i];"]))[0].trips == trips
+    assert statements(quiet(["/* for (;;) */ int fort = 1; // while (1)", "for (", "do"])) == []
+    lines = ["while (!taken(p));", "do {", " while (x) y();", "} while (n);"]
+    empty, loop = statements(quiet(lines))[:2]
     assert (empty.word, loop.word, loop.tail) == ("while", "do-while", 4)
+
+
+MACROS = """#define N 8 // of them
+#define EACH(i, n) for (int i = 0; i < (n); i++)
+#define ALL(body, ...) \\
+  _Pragma("unroll 2") for (int i = 0; i < N; i++) \\
+    for (int k = 0; k < 4; k++) { body; f(__VA_ARGS__); }
+#define OTHER EACH(k, 5)
+const int m = 3;
+EACH(j, m) {
+  s += j;
+}
+ALL(g(1,
+      2), 3, 4)
+OTHER t();
+#undef EACH
+"""
+
+
+def test_loops_of_macros_stand_where_these_are_used() -> None:
+    text = quiet(MACROS.splitlines())
+    found = statements(text, macros_of([text]))
+    assert [(s.head.start, s.body.stop - 1, s.trips, s.unroll) for s in found] == [
+        (8, 10, None, None), (11, 11, 8, "2"), (11, 11, 4, None), (13, 13, None, None)]
+    again = quiet(["#define EACH(i) while (i)"])
+    assert len(statements(text, macros_of([text, again]))) == 2  # EACH means two things
+
+
+def test_the_inner_loop_of_a_line_is_gone() -> None:
+    line = "for (int i = 0; i < n; i++) for (int k = 0; k < 4; k++) s += a[i];"
+    text = quiet(["", line])
+    loops_of = body("A", 8, "%r1", 2, 2) + body("B", 4, "%r3", -1, 2, "nounroll")
+    module = nvir.read_ptx(f"{HEAD}{loops_of.replace('.loc 1 3', '.loc 1 2')}ret; }}\n")
+    f = module.functions[0]
+    f.analyze_cfg()
+    loops, places = natural_loops(f), SourceLines(f, module).numbers
+    made = source_loops(loops, places)
+    told = [g.places for g in made for p in g.parts if p.role != "remainder"]
+    assert [g.copies for g in made] == [2]
+    (x,) = straight_loops(f, loops, told, places, {1: statements(text)})
+    assert (x.places, x.copies) == (((1, 2),), 4)
+
+
+def test_two_versions_with_a_remainder_each() -> None:
+    """One shares nothing with the other but its places."""
+    other = "ld.global.u32 %r8, [%rd1]; st.global.u32 [%rd1], %r8;\n"
+    text = body("A", 4, "%r1", 4, 2) + body("B", 1, "%r3", -1, 2, "nounroll")
+    second = (body("C", 0, "%r4", 4, 2).replace("C:\n", f"C:\n.loc 1 3 5\n{other * 4}")
+              + body("D", 0, "%r5", -1, 2, "nounroll").replace("D:\n", f"D:\n.loc 1 3 5\n{other}"))
+    (made,) = groups(text + second)
+    assert [(p.loop.header.name, p.copies, p.role) for p in made.parts] == [
+        ("A", 4, "main"), ("B", 1, "remainder"), ("C", 4, "main"), ("D", 1, "remainder")]
 
 
 def test_a_do_while_is_told_at_its_do_and_an_endless_loop_at_its_head(tmp_path: Path) -> None:

@@ -173,12 +173,19 @@ def _tag(d: Decision) -> str:
     if d.name == "unroll-decision":
         return "phase 22"
     if d.name not in _standard():
-        return "on request"
+        return "not run"
     numbers = ", ".join(map(str, d.phases))
     return f"phase {numbers}" if numbers else d.label
 
 
 def _decision(d: Decision, e: Explanation, verbose: bool) -> Iterator[str]:
+    lines = _told(d, e, verbose)
+    if d.name != "unroll-decision" and d.name not in _standard() and d.changed:
+        yield f"if it were run: {next(lines)}"
+    yield from lines
+
+
+def _told(d: Decision, e: Explanation, verbose: bool) -> Iterator[str]:
     if d.error:
         yield d.error
     if not verbose and d.name == "unroll-decision":
