@@ -161,7 +161,7 @@ class Version:
             found = []
         if self.broken and not any(d.severity == "error" for _, d in found):
             found = [*found, *(("read", d) for d in self.broken)]
-        rows: list[dict[str, Any]] = json.loads(as_json(self.name, found))["diagnostics"]
+        rows: list[dict[str, Any]] = json.loads(as_json([(self.name, found)]))["diagnostics"]
         return rows
 
     def sources(self) -> list[dict[str, Any]]:
