@@ -24,7 +24,7 @@ from nvir.ir.errors import Diagnostic, NvirError
 from nvir.ir.module import capability
 from nvir.toolchain.errors import ToolMissing
 from nvir.toolchain.find import clang_headers, find, header_folders
-from nvir.toolchain.precompiled import with_headers
+from nvir.toolchain.precompiled import attempts
 from nvir.toolchain.process import TIMEOUT, run, workspace
 
 HEADERS = Path(__file__).parent / "clang_include"  # what clang asks for and CUDA no longer has
@@ -38,6 +38,7 @@ _LENIENT = ("register", "c++11-narrowing", "enum-constexpr-conversion", "invalid
             "missing-template-arg-list-after-template-kw", "reserved-user-defined-literal",
             "int-conversion", "unknown-warning-option")
 _SHARED = "initialization is not supported for __shared__ variables"
+_UNFIT = re.compile(r"precompiled|\.pch\b")  # in what clang says of a file that does not serve
 _VARIABLE = re.compile(r"(\w+)((?:\s*\[[^\]]*\])*)")
 _VARIABLES = re.compile(  # `__shared__`, its alignment, the type, the variables
     r"\b__shared__\s+((?:(?:__align__|alignas)\s*\([^()]*\)\s*|static\s+)*)([^;{}=]*?[\w>]\s+)"
@@ -115,35 +116,40 @@ def clang_ll(text: str, name: str, arch: str, include: Sequence[str] = (),
         given.append("-gline-tables-only")
     given += [f"-O{min(optimise, 2)}", *(["-Xclang", "-disable-O0-optnone"] * (optimise == 0))]
     folder = os.path.dirname(os.path.abspath(name))
-    given += [f"-std={std}", "-iquote", folder, *(f"-I{path}" for path in include),
-              *(f"-D{text}" for text in define), *flags]
+    given.append(f"-std={std}")
+    project = ["-iquote", folder, *(f"-I{path}" for path in include),
+               *(f"-D{text}" for text in define), *flags]
     joined = _SPLIT.sub(r"<<<\1\2\3>>>", text)
-    made = _compiled(given, joined, name, timeout)
+    made = _compiled(given, project, joined, name, timeout)
     refused = {d.file for d in made.told if d.message == _SHARED}
     if made.text is not None or not refused:
         return made
     mended = _uninitialised(joined, name, made.told)
     headers = sorted(refused - {name})
     if not headers:
-        return _compiled(given, mended, name, timeout)
+        return _compiled(given, project, mended, name, timeout)
     with workspace() as place:
         for n, header in enumerate(headers):
             copy = place / f"{n}.h"
             copy.write_bytes(_uninitialised(_text(header), header, made.told).encode())
             given += ["-Xclang", "-remap-file", "-Xclang", f"{header};{copy}"]
-        return _told(given, f'#line 1 "{name}"\n{mended}', joined, name, timeout)
+        return _told([*given, *project], f'#line 1 "{name}"\n{mended}', joined, name, timeout)
 
 
-def _compiled(command: list[str], text: str, name: str, timeout: float) -> ClangResult:
+def _compiled(command: list[str], project: list[str], text: str, name: str,
+              timeout: float) -> ClangResult:
     """What clang makes, with headers from a kept file where there is one and that serves."""
-    shorter = with_headers(command, text, name)
-    if shorter is not None:
-        made = _told(*shorter, text, name, timeout)
-        if made.text is not None:
-            return made
-    made = _told(command, f'#line 1 "{name}"\n{text}', text, name, timeout)
-    if shorter is not None and made.text is not None:
-        Path(shorter[0][-1]).unlink(missing_ok=True)  # one of its headers has changed
+    unfit = []
+    for a in attempts(command, project, text, name):
+        made = _told(a.command, a.text, text, name, timeout)
+        unfit_file = any(_UNFIT.search(d.message) for d in made.told)
+        if made.text is not None or (a.whole and not unfit_file):
+            break
+        unfit.append(a.kept)
+    else:
+        made = _told([*command, *project], f'#line 1 "{name}"\n{text}', text, name, timeout)
+    for kept in unfit if made.text is not None else ():
+        kept.unlink(missing_ok=True)  # one of its headers has changed
     return made
 
 

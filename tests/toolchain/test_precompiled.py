@@ -23,11 +23,14 @@ needs_clang = pytest.mark.skipif(
      "#include <a> // see /* there\n# include <b> /* more\n */"),
     ("#include <a>\n#if X\n#include <b>\n#endif\n#if Y\nint x;\n#endif\n",
      "#include <a>\n#if X\n#include <b>\n#endif"),
-    ("#ifndef G\n#define G\n#include <a>\nint x;\n#endif\n", ""),
+    ("#ifndef G\n#define G\n#include <a>\n#pragma once\nint x;\n#endif\n",
+     "#ifndef G\n#define G\n#include <a>"),
+    ("#include <z>\n#if A\n#else\n#include <a>\nint x;\n#endif\n", "#include <z>"),
     ("#include <a>", "#include <a>"),
 ])
 def test_what_a_source_begins_with(text, kept):
-    assert text[: precompiled.beginning(text)] == kept
+    end, depth = precompiled.beginning(text)
+    assert (text[:end], depth) == (kept, kept.startswith("#ifndef"))
 
 
 @pytest.fixture
@@ -68,12 +71,13 @@ def test_kept_headers_change_no_result(tmp_path, compiled, monkeypatch):
     assert not list(folder.glob("*.pch"))  # once is not enough
     assert compiled(TEXT) == (plain, 1)
     assert len(list(folder.glob("*.pch"))) == 1
+    kept, = folder.glob("*.pch")
     other, _ = compiled(TEXT.replace("p[0]", "p[1]"))
     assert "+4], 8;" in other
     header.write_text("#pragma once\n#define VALUE 70\nint counted = __COUNTER__;\n")
     changed, runs = compiled(TEXT)
     assert (runs, "], 71;" in changed) == (2, True)  # the kept file did not serve, and is gone
-    assert not list(folder.glob("*.pch"))
+    assert not list(folder.glob(f"{kept.stem}.pch"))
     monkeypatch.setenv("NVIR_PRECOMPILED", "0")
     assert compiled(TEXT) == (changed, 1)
 
@@ -108,6 +112,23 @@ def test_headers_that_cannot_be_kept_are_not_tried_again(tmp_path, compiled):
     assert len(list((tmp_path / "cache" / "nvir" / "headers").glob("*.failed"))) == 1
 
 
+@needs_clang
+@pytest.mark.parametrize("option", ["-DNVIR_OTHER=1", "-DNULL=0", "-Ihides"])
+def test_projects_share_what_does_not_hang_on_their_options(tmp_path, monkeypatch, option):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hides").mkdir()
+    (tmp_path / "hides" / "math.h").write_text("")
+    command = clang.options("sm_80", clang.find("clang++"))
+    (tmp_path / "nvir").mkdir()
+
+    def kept(*project):
+        return [a.kept for a in precompiled.attempts(command, project, "int x;\n", "k.cu")]
+    assert kept("-DONE") == []
+    assert len(kept("-DTWO")) == 1
+    assert kept(option) == (kept("-DTWO") if option == "-DNVIR_OTHER=1" else [])
+
+
 def test_the_oldest_go(tmp_path, monkeypatch):
     monkeypatch.setattr(precompiled, "_ROOM", 25)
     for n in range(4):
@@ -121,7 +142,7 @@ def test_the_oldest_go(tmp_path, monkeypatch):
 def test_no_room_is_no_error(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(precompiled, "cache_folder", lambda: tmp_path / "file")
-    assert precompiled.with_headers(["clang++"], "", "k.cu") is None
+    assert not [*precompiled.attempts(["clang++"], [], "", "k.cu")]
 
 
 def test_options_with_a_value_are_left_out():
