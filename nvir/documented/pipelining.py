@@ -14,6 +14,9 @@ Readings (the notes leave them open)
     class 8     has a pipe of its own (SFU), of width 1: profile sm_80_notes
     pipes       the noted table gives one to each class, and the notes' worked example another to
                 FP32; `loop-pipeline<classes>` takes the table, section `classes` of a profile
+    check       as noted it rejects the pipes 0 to 3, which are those of arithmetic, and so nearly
+                every loop; `loop-pipeline<noted-check>` asks it, else properties of the operation
+                decide
     stride      has to be a literal (ExtractBound's flag, which the notes do not give here)
 
 Cost     that of the modulo schedule.
@@ -34,7 +37,14 @@ from nvir.ir.loops import Loop
 from nvir.ir.text.trace import looking_at, step
 from nvir.ir.values import Constant
 from nvir.passes.context import Context
-from nvir.passes.loop.pipeline.feasible import Annotation, Obstacle, annotate, feasible
+from nvir.passes.loop.pipeline.feasible import (
+    Annotation,
+    Feasibility,
+    Finding,
+    Obstacle,
+    annotate,
+    feasible,
+)
 from nvir.passes.loop.pipeline.loop_pipeline import LARGEST
 from nvir.passes.policies import PipelineSlots, slots_of
 from nvir.sm.graph import DependenceGraph
@@ -51,6 +61,7 @@ from nvir.sm.profile import Profile
 from nvir.sm.schedule.driver import modulo_schedule
 
 UNIFORM, DEFAULT_CLASS = 5, 0  # register classes: uniform registers, all others
+CONTROL = ("ALU", "FMA", "DFMA", "MMA")  # the pipes 0 to 3, which the notes call those of control
 
 
 @attrs.frozen
@@ -72,6 +83,8 @@ def phase_24(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obst
     lanes = Analyses.of(loop.header.function).divergence
     parts = loop.header in lanes.divergent_loops or lanes.is_divergent_branch(loop.header)
     against = feasible(loop.header, parts=parts).obstacle
+    if against is None and ctx.options is not None and ctx.options.noted_check:
+        against = noted_check(classes, ctx.profile).obstacle
     if against is not None:
         return against
     plain = loop_graph(loop, ctx.profile, level=level)
@@ -111,6 +124,22 @@ def _register_class(i: Instruction) -> int:
     v = next(iter(i.operands), None)
     outside = v is not None and v.definer is None and not isinstance(v, Constant)
     return UNIFORM if outside else DEFAULT_CLASS
+
+
+@step("SWP-06", "2 noted check")
+def noted_check(classes: Mapping[Instruction, OperandClasses], profile: Profile) -> Finding:
+    """The check as the notes have it: 60 for an instruction of the pipes 0 to 3, or whose operands
+    0 and 1 are of unlike classes. Flags of operands, which they name by bits, are left out."""
+    for i, of in classes.items():
+        if i.form.terminator:
+            continue
+        pipe, what = pipe_of_class(of.result, profile), i.form.spelling
+        if pipe in CONTROL:
+            return Finding(Feasibility.REJECT, Obstacle.PIPE, len(i.operands), f"{what} on {pipe}")
+        if of.result != of.source:
+            why = f"{what} has {of.result} and {of.source}"
+            return Finding(Feasibility.REJECT, Obstacle.UNLIKE, len(i.operands), why)
+    return Finding(Feasibility.ACCEPT)
 
 
 @step("SWP-09", "3 graph", "by_class")

@@ -16,6 +16,7 @@ from nvir.documented.pipelining import (
     DEFAULT_CLASS,
     UNIFORM,
     OperandClasses,
+    noted_check,
     operand_classes,
     phase_24,
     stall,
@@ -25,7 +26,7 @@ from nvir.ir.text.trace import Trace
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
 from nvir.passes.loop.pipeline import loop_pipeline
-from nvir.passes.loop.pipeline.feasible import Obstacle
+from nvir.passes.loop.pipeline.feasible import Feasibility, Obstacle
 from nvir.passes.policies import PipelineSlots
 from nvir.sm.latency import pipe_of_class, register_class_latency
 from nvir.sm.loopgraph import loop_graph
@@ -128,6 +129,32 @@ def test_the_steps_run_in_order_and_each_reads_the_one_before():
     assert found.ii == 4  # the sum: one fma a round, four cycles
     (load, product, *_) = sorted(found.times)
     assert found.times[product] - found.times[load] == 64  # the load's stall count, capped
+
+
+@pytest.mark.seed("SWP-06", "GAP-23")
+@pytest.mark.parametrize(("result", "source", "why"), [
+    (6, 6, None), (20, 20, None), (26, 26, None), (31, 31, None),  # TEX, LSU, BRA/SMEM
+    (10, 10, Obstacle.PIPE), (7, 7, Obstacle.PIPE), (16, 16, Obstacle.PIPE),
+    (26, 12, Obstacle.UNLIKE), (10, 6, Obstacle.PIPE),  # the pipe is asked first
+])
+def test_the_check_as_the_notes_have_it(result, source, why):
+    (i, branch) = list(nvir.read_ptx(text_of(SUM))["k"].blocks[1])[-2:]
+    found = noted_check(
+        {i: OperandClasses(result, source), branch: OperandClasses(10, 6)}, profile("sm_80_notes"))
+    assert found.reason is why
+    assert found.code == (Feasibility.ACCEPT if why is None else Feasibility.REJECT)
+
+
+@pytest.mark.seed("SWP-06", "GAP-23")
+def test_the_noted_check_is_asked_for():
+    """It rejects the sum of the loads: an address' addition is on the ALU."""
+    def told(option: str) -> list[str]:
+        module = nvir.read_ptx(text_of(SUM))
+        return [r.name for r in nvir.run_passes(module, f"loop-pipeline{option}",
+                                                policy="documented")]
+
+    assert told("<noted-check>") == ["NotPipelinedUnlike"]
+    assert told("") == ["Scheduled"]
 
 
 @pytest.mark.seed("LAT-06", "GAP-24")

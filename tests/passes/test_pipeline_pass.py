@@ -91,7 +91,8 @@ def test_the_list_of_reasons_is_closed() -> None:
     """Each reason has a test: here, or in one of the three below."""
     elsewhere = {
         Obstacle.NO_GAIN, Obstacle.LIMIT, Obstacle.TOO_LARGE, Obstacle.REGISTERS, Obstacle.FORM,
-        Obstacle.PIPELINED, Obstacle.MANY, Obstacle.STRIDE,  # the last: tests/documented
+        Obstacle.PIPELINED, Obstacle.MANY,
+        Obstacle.STRIDE, Obstacle.PIPE, Obstacle.UNLIKE,  # tests/documented
     }
     assert set(REFUSED) | elsewhere == set(Obstacle)
     assert not set(REFUSED) & elsewhere

@@ -10,7 +10,8 @@ operand slots for the latency annotation, as there.
     Obstacle          the closed list of why a loop is not pipelined
 
 Cost     a look at each instruction.
-Source   the notes on ptxas, phase 24, steps 1 and 2.
+Source   the notes on ptxas, phase 24, steps 1 and 2. Policy documented has their check, too:
+         `loop-pipeline<noted-check>` (nvir/documented/pipelining.py).
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ class Obstacle(enum.Enum):
     MANY = "{what} loops of the function were judged before it, and option judged allows no more"
     REGISTERS = "no depth leaves enough registers: {what}"
     NO_GAIN = "no depth is predicted to pay: {what}"
+    PIPE = "the noted check takes the pipe for one of control: {what}"
+    UNLIKE = "the noted check asks for one latency class of operands 0 and 1: {what}"
 
     def text(self, what: str = "") -> str:
         return str(self.value).format(what=what)

@@ -122,6 +122,7 @@ class Options:
     judged  most loops of a function that are judged by simulation, fewer in large functions; 0: all
     classes  policy documented: machine operations take the pipes of their latency classes, as the
              notes' table has them, instead of those of their opcodes
+    noted_check  policy documented: the check of instructions as the notes have it
     """
 
     depth: int = 0
@@ -132,6 +133,7 @@ class Options:
     schedule: str = ""
     judged: int = 40
     classes: bool = False
+    noted_check: bool = False
 
 
 def run(function: Function, ctx: Context) -> bool:
