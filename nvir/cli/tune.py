@@ -27,7 +27,7 @@ from nvir.loading import STDIO
 
 if TYPE_CHECKING:
     from nvir.sm.profile import Profile
-    from nvir.tune.search import Judged, Launches, Tuning
+    from nvir.tune.search import Launches, Tuning
 
 
 def _trips(
@@ -78,9 +78,9 @@ def command(
       nvir tune kernel.cu --backend nvcc --arch sm_90 --json
     """
     from nvir.analysis.analyses import Analyses
-    from nvir.report.explain.trials import tried
     from nvir.report.table import plain, print_lines, terminal
     from nvir.report.tuning import tuning_json, tuning_lines
+    from nvir.report.written import tried
     from nvir.tune.search import Launches, tuned
 
     module = read_compiled(file, arch, ["nvcc"] if backend == "nvcc" else None)
@@ -93,7 +93,7 @@ def command(
             raise click.UsageError(f"no loop {given!r} in {file}; there are: {known}")
     request = Launches(block, dynamic_smem, trips, level, not no_launch_bounds)
     found, machine = judged(module, arch, profile, request, model, chosen)
-    made: dict[str, Judged] = {}
+    made = None
     if backend == "nvcc" and found.judge == "sass":
         made = tried(found, trials(module, file, arch, machine, ["nvcc"], dynamic_smem), request)
     document = tuning_json(found, module, made) if as_json else None

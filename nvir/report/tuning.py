@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from nvir.analysis.source_loops import source_loops
 from nvir.ir.loops import natural_loops
@@ -18,30 +17,34 @@ from nvir.tune.candidates import Choices, LoopSetting
 from nvir.tune.judge import Cycles
 from nvir.tune.search import FULL, Judged, KernelTuning, Tuning
 
+if TYPE_CHECKING:
+    from nvir.report.written import WrittenAdvice
+
 SCHEMA = "nvir.tune/1"
 _HEAD = ("", "id", "settings", "registers", "spills", "blocks/SM", "one warp", "full", "")
 _RIGHT = (False, True, False, True, True, True, True, True, False)
 SETTINGS = 64  # columns of a candidate's settings
 
 
-Tried = Mapping[str, Judged]  # kernel -> what nvcc makes of the advice
-NONE: Tried = MappingProxyType({})
+Tried = Mapping[str, "WrittenAdvice"]  # by kernel
 
 
-def tuning_json(tuning: Tuning, module: Module, tried: Tried = NONE) -> dict[str, Any]:
+def tuning_json(tuning: Tuning, module: Module, tried: Tried | None = None) -> dict[str, Any]:
     """The document of schema `nvir.tune/1`."""
     return {"schema": SCHEMA, "arch": tuning.arch, "judge": tuning.judge,
             "loads_hit": tuning.level,
-            "kernels": [_kernel_json(k, module, tried.get(k.name)) for k in tuning.kernels]}
+            "kernels": [_kernel_json(k, module, tried) for k in tuning.kernels]}
 
 
-def _kernel_json(k: KernelTuning, module: Module, tried: Judged | None) -> dict[str, Any]:
+def _kernel_json(k: KernelTuning, module: Module, tried: Tried | None) -> dict[str, Any]:
+    found = tried.get(k.name) if tried is not None else None
+    untried = advice(module, k.name, k.winner.settings, k.block) if tried is None else []
     return {
         "name": k.name, "chosen": k.chosen,
         "block": k.block, "block_assumed": k.block_assumed,
         "loops": [{"header": x.name, "trips": x.trips, "source": x.source} for x in k.loops],
-        "advice": advice(module, k.name, k.winner.settings, k.block),
-        "tried": None if tried is None else _figures_json(tried),
+        "advice": untried if found is None else list(found.texts),
+        "tried": None if found is None else _figures_json(found.made),
         "candidates": [
             {"id": c.id, "settings": c.settings.to_json(), **_figures_json(c),
              "pareto": c.is_pareto} for c in k.candidates
@@ -58,7 +61,7 @@ def _figures_json(c: Judged) -> dict[str, Any]:
 
 
 def tuning_lines(
-    tuning: Tuning, module: Module, every: bool = False, tried: Tried = NONE
+    tuning: Tuning, module: Module, every: bool = False, tried: Tried | None = None
 ) -> Iterator[Line]:
     """The tables. Of many candidates only those that matter are listed, unless `every`."""
     by = "ptxas" if tuning.judge == "sass" else "the model of ptxas"
@@ -79,17 +82,27 @@ def tuning_lines(
         if left_out:
             room = f"{tuning.most} instructions"
             yield f"  {left_out} settings were not tried: {FULL} ({room})", "dim"
-        for text in advice(module, k.name, k.winner.settings, k.block):
-            yield f"  write: {text}", "green"
-        if k.name in tried:
-            c, base = tried[k.name], k.candidates[0].cycles
-            gain = "" if c.cycles.full < base.full or c.cycles.one_warp < base.one_warp else \
-                ": no gain, take the PTX (-o)"
-            yield (f"  nvcc then makes of it: {c.registers} registers, {c.spill_bytes} bytes "
-                   f"spilled, {blocks_text(c.blocks_per_sm)}, cycles "
-                   f"{' alone, '.join(_times(c, base))} at full occupancy{gain}"), ""
+        yield from _to_write(k, module, tried)
         if not k.chosen:
             yield "  nothing is better than the kernel as it is", ""
+
+
+def _to_write(k: KernelTuning, module: Module, tried: Tried | None) -> Iterator[Line]:
+    """What to write in CUDA, and what that came to where nvcc tried it."""
+    if tried is None:
+        texts: Sequence[str] = advice(module, k.name, k.winner.settings, k.block)
+    else:
+        texts = tried[k.name].texts if k.name in tried else ()
+    yield from ((f"  write: {text}", "green") for text in texts)
+    if tried is None and texts:
+        yield "  nvcc may make other code of that; the PTX (-o) is what was judged", "dim"
+    elif tried is not None and texts:
+        c, base = tried[k.name].made, k.candidates[0].cycles
+        yield (f"  nvcc then makes of it: {c.registers} registers, {c.spill_bytes} bytes "
+               f"spilled, {blocks_text(c.blocks_per_sm)}, cycles "
+               f"{' alone, '.join(_times(c, base))} at full occupancy"), ""
+    elif k.chosen and tried is not None:
+        yield "  what CUDA has words for gains nothing by nvcc: take the PTX (-o)", ""
 
 
 def _said(k: KernelTuning) -> Iterator[str]:
@@ -138,9 +151,15 @@ def advice(module: Module, kernel: str, settings: Choices, block: int) -> list[s
         out += [f"{text} {place}" for text in _of_loop(setting, copies)]
     if settings.launch is not None:
         name, n = settings.launch
-        out.append(f"__launch_bounds__({block}, {n}) on the kernel" if name == "minnctapersm"
-                   else f"__maxnreg__({n}) on the kernel, or -maxrregcount={n}")
+        other = "" if name == "minnctapersm" else f", or -maxrregcount={n}"
+        out.append(f"{bounds_text(settings.launch, block)} on the kernel{other}")
     return out
+
+
+def bounds_text(launch: tuple[str, int], block: int) -> str:
+    """The attribute of CUDA that a launch bound comes of."""
+    name, n = launch
+    return f"__launch_bounds__({block}, {n})" if name == "minnctapersm" else f"__maxnreg__({n})"
 
 
 def pragmas(module: Module, kernel: str, settings: Choices) -> dict[tuple[str, int], str]:

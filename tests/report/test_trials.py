@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import attrs
@@ -15,7 +16,14 @@ from nvir.cli import main
 from nvir.report import report
 from nvir.report.explain import trials
 from nvir.report.explain.advice import Advice, relax
-from nvir.report.explain.trials import Advised, Trials, with_bounds, with_pragma, with_restrict
+from nvir.report.explain.trials import (
+    Advised,
+    Trials,
+    with_attribute,
+    with_bounds,
+    with_pragma,
+    with_restrict,
+)
 from nvir.report.real import RealCode, RealFigures
 from nvir.sm import profile
 
@@ -93,3 +101,35 @@ def test_what_stores_hold_up_is_promised_and_tried(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["tune", str(file), "--backend", "nvcc", "--json"])
     assert '"tried": ' in done.output, done.output
     assert not report(nvir.read_ptx(EXAMPLES / "saxpy.sm_80.ptx")).functions[0].advice
+
+
+def test_an_attribute_takes_the_place_of_launch_bounds() -> None:
+    source = ["template <int N>", "__global__ void __launch_bounds__(128, (N > 1) ? 2 : 1)",
+              "k(float *o, int n) {"]
+    made = with_attribute(source, "_Z1kILi4EEvPfi", "__maxnreg__(32)")
+    assert made is not None
+    assert " ".join(" ".join(made).split()) == (
+        "template <int N> __global__ __maxnreg__(32) void k(float *o, int n) {")
+    assert with_attribute(source, "_Z1xPf", "__maxnreg__(32)") is None
+    made = with_restrict(source, "_Z1kILi4EEvPfi")
+    assert made is not None
+    assert made[-1] == "k(float *__restrict__ o, int n) {"
+
+
+@pytest.mark.oracle
+def test_what_tune_says_to_write_is_what_nvcc_gains_by(tmp_path: Path) -> None:
+    if not toolchain.available("nvcc", "ptxas", "nvdisasm"):
+        pytest.skip("nvcc is not there")
+    file = tmp_path / "k.cu"
+    file.write_text("""extern "C" __global__ void k(float *o, float *a, int n, int m) {
+  for (int i = threadIdx.x; i < n; i += m)
+    o[i] = a[i] * 2.0f + 1.0f;
+}
+""")
+    done = CliRunner().invoke(main, ["tune", str(file), "--backend", "nvcc", "--json"])
+    (k,) = json.loads(done.output)["kernels"]
+    assert k["chosen"]
+    assert k["tried"]["cycles"]["full"] < k["candidates"][0]["cycles"]["full"]
+    assert any("__restrict__" in text or "#pragma unroll" in text for text in k["advice"])
+    done = CliRunner().invoke(main, ["tune", str(file), "--backend", "nvcc"])
+    assert f"{k['tried']['registers']} registers" in done.output

@@ -16,25 +16,22 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from nvir.analysis.source_loops import source_loops
 from nvir.ir.function import Function
-from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
 from nvir.report.explain.advice import Advice
 from nvir.report.model import ModuleReport, block_size
 from nvir.report.names import spoken
-from nvir.report.places import SourceLines
 from nvir.report.real import RealCode, RealFigures, real_code
 from nvir.sm.occupancy import blocks_text, occupancy, static_shared_memory
 from nvir.sm.profile import Profile
 
 if TYPE_CHECKING:
     from nvir.report.explain.loop import Explanation
-    from nvir.tune.search import Judged, KernelTuning, Launches, Tuning
 
 SPILLS = 32  # bytes a thread beyond which spilling costs more than a block gives
 _LOOP = re.compile(r"\b(for|while|do)\b")
 _ASKED = re.compile(r"\s*#\s*pragma\s+(?:no)?unroll\b")
+_BOUNDS = re.compile(r"__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)")
 Lines = list[str]
 Recompile = Callable[[Lines], Module | None]  # lines of the changed source -> what nvcc makes of it
 
@@ -171,61 +168,38 @@ def with_pragma(lines: Sequence[str], line: int, pragma: str) -> Lines | None:
     return out
 
 
-def with_restrict(lines: Sequence[str], kernel: str, parameters: Sequence[int]) -> Lines | None:
-    """A source whose kernel has `const … *__restrict__` for its parameters of these numbers."""
+def _head(lines: Sequence[str], kernel: str) -> tuple[str, re.Match[str] | None]:
+    """The text of a source, and where a kernel's head is: what stands before its name, its
+    parameters."""
     bare = re.sub(r"<.*>", "", spoken(kernel)).rsplit("::", 1)[-1]
     text = "\n".join(lines)
-    found = re.search(rf"__global__[^;{{}}]*?\b{re.escape(bare)}\s*\(([^()]*)\)\s*\{{", text)
+    head = rf"__global__([^;{{}}]*?)\b{re.escape(bare)}\s*\(([^()]*)\)\s*\{{"
+    return text, re.search(head, text)
+
+
+def with_restrict(
+    lines: Sequence[str], kernel: str, parameters: Sequence[int] | None = None
+) -> Lines | None:
+    """A source whose kernel has `const … *__restrict__` for its parameters of these numbers, or
+    `*__restrict__` for each pointer among them."""
+    text, found = _head(lines, kernel)
     if found is None:
         return None
-    given = found[1].split(",")
-    for k in parameters:
-        if k > len(given) or "*" not in given[k - 1]:
+    given = found[2].split(",")
+    pointers = [k for k, x in enumerate(given, 1) if "*" in x]
+    for k in pointers if parameters is None else parameters:
+        if k not in pointers:
             return None
         of, _, name = given[k - 1].rpartition("*")
-        const = "" if re.search(r"\bconst\b", of) else "const "
+        const = "" if parameters is None or re.search(r"\bconst\b", of) else "const "
         given[k - 1] = f"{const}{of.lstrip()}*__restrict__ {name.replace('__restrict__', '')}"
-    return (text[: found.start(1)] + ",".join(given) + text[found.end(1):]).split("\n")
+    return (text[: found.start(2)] + ",".join(given) + text[found.end(2):]).split("\n")
 
 
-def tried(found: Tuning, trials: Trials, request: Launches) -> dict[str, Judged]:
-    """What nvcc makes of the pragmas that the winners come to, for each kernel that has such."""
-    from nvir.report.tuning import pragmas
-
-    out = {}
-    for k in found.kernels:
-        lines: Lines | None = list(trials.source)
-        for (file, line), pragma in pragmas(trials.module, k.name, k.winner.settings).items():
-            lines = with_pragma(lines, line, pragma) if lines and file == trials.name else None
-        if lines and lines != trials.source and trials.recompile is not None:
-            changed = trials.recompile(lines)
-            if changed is not None:
-                out[k.name] = _as_written(k, changed, trials, request)
-    return out
-
-
-def _as_written(
-    tuning: KernelTuning, changed: Module, trials: Trials, request: Launches
-) -> Judged:
-    """What a changed source comes to, each loop of it with as many iterations as before."""
-    from nvir.tune.search import tune  # a report that tries no factor loads no search
-
-    loops = {x.name: x.trips for x in tuning.loops}
-    runs = {places: loops[header] * copies
-            for places, header, copies in _mains(trials.module, tuning.name) if header in loops}
-    trips = {header: max(1, round(runs[places] / copies))
-             for places, header, copies in _mains(changed, tuning.name) if places in runs}
-    only = attrs.evolve(request, trips=trips, loop=" ", launch_bounds=False, block=tuning.block)
-    made = tune(changed, trials.machine, trials.arch, only, kernels=[tuning.name])
-    return made.kernels[0].candidates[0]
-
-
-def _mains(module: Module, kernel: str) -> Iterator[tuple[object, str, int]]:
-    """(places, header, copies) of the main part of each loop of the source."""
-    f = module[kernel]
-    f.analyze_cfg()
-    lines = SourceLines(f, module)
-    for g in source_loops(natural_loops(f), lines.numbers):
-        if g.places:
-            names = [(lines.file(n), line) for n, line in g.places]
-            yield tuple(names), str(g.main.loop.header.name), g.copies
+def with_attribute(lines: Sequence[str], kernel: str, attribute: str) -> Lines | None:
+    """A source whose kernel has an attribute, in place of launch bounds that it has."""
+    text, found = _head(lines, kernel)
+    if found is None:
+        return None
+    before = _BOUNDS.sub("", found[1])
+    return f"{text[: found.start(1)]} {attribute}{before}{text[found.end(1):]}".split("\n")

@@ -1,0 +1,128 @@
+"""What `nvir tune` says to write in CUDA, tried by nvcc before it is said.
+
+What is done to PTX and what nvcc makes of the same wish in the source are not the same code: it
+unrolls before it optimises, and knows more of pointers. So candidates that CUDA has words for are
+put into the source, compiled, and judged as the others are; what is said is the best of them.
+
+Cost    a call of nvcc and of ptxas for each of ROUNDS
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import attrs
+
+from nvir.analysis.source_loops import source_loops
+from nvir.ir.loops import natural_loops
+from nvir.ir.module import Module
+from nvir.report.explain.trials import Lines, Trials, with_attribute, with_pragma, with_restrict
+from nvir.report.places import SourceLines
+from nvir.report.tuning import advice, bounds_text, pragmas
+from nvir.tune.candidates import Choices
+from nvir.tune.search import TIE, Judged, KernelTuning, Launches, Tuning, tune
+
+ROUNDS = 3  # of nvcc for the winners of a file
+
+
+@attrs.frozen(eq=False)
+class WrittenAdvice:
+    """What to write in CUDA for a kernel, and what nvcc and ptxas make of that."""
+
+    settings: Choices
+    texts: Sequence[str]
+    made: Judged
+
+
+def tried(found: Tuning, trials: Trials, request: Launches) -> dict[str, WrittenAdvice]:
+    """The best of what CUDA has words for, as nvcc compiles it, for each kernel that gains by it.
+
+    Each round puts a candidate of every kernel into the source, the fastest first.
+    """
+    best: dict[str, WrittenAdvice] = {}
+    left = {k.name: _in_words(k, trials.module) for k in found.kernels}
+    for _ in range(ROUNDS if trials.recompile is not None else 0):
+        some = {k.name: (k, left[k.name].pop(0)) for k in found.kernels if left[k.name]}
+        lines, taken = written(trials, some.values())
+        changed = trials.recompile(lines) if taken and trials.recompile is not None else None
+        if changed is None:
+            continue
+        for name, made in as_written(taken, changed, trials, request).items():
+            k, settings = some[name]
+            texts = advice(trials.module, name, settings, k.block)
+            told = best[name].made if name in best else k.candidates[0]
+            if made.spill_bytes <= k.candidates[0].spill_bytes and (
+                made.cycles.full * TIE <= told.cycles.full
+            ):
+                best[name] = WrittenAdvice(settings, texts, made)
+    return best
+
+
+def _in_words(k: KernelTuning, module: Module) -> list[Choices]:
+    """The candidates of a kernel that are faster and that CUDA has words for, the fastest first."""
+    base = k.candidates[0]
+    gains = sorted((c for c in k.candidates[1:] if c.cycles.full * TIE <= base.cycles.full
+                    and c.spill_bytes <= base.spill_bytes and c.blocks_per_sm),
+                   key=lambda c: c.cycles.full)
+    return [c.settings for c in gains if not any(s.depth for _, s in c.settings.loops)
+            and len(pragmas(module, k.name, c.settings)) == sum(
+                s.unroll is not None or s.free for _, s in c.settings.loops)]
+
+
+def written(
+    trials: Trials, wanted: Iterable[tuple[KernelTuning, Choices]]
+) -> tuple[Lines, list[KernelTuning]]:
+    """The source with settings of kernels, and the kernels for which all of theirs has a place."""
+    lines: Lines = list(trials.source)
+    asked: dict[int, str] = {}
+    taken = []
+    for k, settings in wanted:
+        mine = pragmas(trials.module, k.name, settings)
+        places = {line: text for (file, line), text in mine.items() if file == trials.name}
+        if len(places) < len(mine) or any(
+            asked.get(line, text) != text or with_pragma(trials.source, line, text) is None
+            for line, text in places.items()
+        ):
+            continue
+        asked |= places
+        taken.append((k, settings))
+    for line, text in asked.items():
+        lines = with_pragma(lines, line, text) or lines
+    kept = []
+    for k, settings in taken:  # these may move lines
+        changed: Lines | None = lines
+        if any(s.apart for _, s in settings.loops):
+            changed = with_restrict(lines, k.name)
+        if changed and settings.launch is not None:
+            changed = with_attribute(changed, k.name, bounds_text(settings.launch, k.block))
+        if changed:
+            lines = changed
+            kept.append(k)
+    return lines, kept
+
+
+def as_written(
+    kernels: Sequence[KernelTuning], changed: Module, trials: Trials, request: Launches
+) -> dict[str, Judged]:
+    """What a changed source comes to, each loop of it with as many iterations as before."""
+    trips: dict[str, int] = {}
+    for k in kernels:
+        loops = {x.name: x.trips for x in k.loops}
+        runs = {places: loops[header] * copies
+                for places, header, copies in _mains(trials.module, k.name) if header in loops}
+        trips |= {f"{k.name}:{header}": max(1, round(runs[places] / copies))
+                  for places, header, copies in _mains(changed, k.name) if places in runs}
+    only = attrs.evolve(request, trips=trips, loop=" ", launch_bounds=False)
+    made = tune(changed, trials.machine, trials.arch, only, kernels=[k.name for k in kernels])
+    return {k.name: k.candidates[0] for k in made.kernels}
+
+
+def _mains(module: Module, kernel: str) -> Iterator[tuple[object, str, int]]:
+    """(places, header, copies) of the main part of each loop of the source."""
+    f = module[kernel]
+    f.analyze_cfg()
+    lines = SourceLines(f, module)
+    for g in source_loops(natural_loops(f), lines.numbers):
+        if g.places:
+            names = [(lines.file(n), line) for n, line in g.places]
+            yield tuple(names), str(g.main.loop.header.name), g.copies
