@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,7 @@ from nvir.cli.common import (
     trials,
     write_output,
 )
+from nvir.ir.errors import NvirError
 from nvir.ir.module import Module
 from nvir.loading import STDIO
 
@@ -57,6 +58,11 @@ def _trips(
 @click.option("--model", is_flag=True, help="Judge by the model even where there is ptxas.")
 @click.option("--backend", type=click.Choice(("nvir", "nvcc")), default="nvir", show_default=True,
               help="Who compiles a .cu file.")
+@click.option("--measure", "measures", is_flag=True,
+              help="Time what is best on the first GPU; needs --grid, --block and each --arg.")
+@click.option("--grid", metavar="X,Y,Z", help="Blocks of the grid, for --measure.")
+@click.option("--arg", "arguments", multiple=True, metavar="VALUE",
+              help="An argument, in the order of the parameters and as for `nvir run`.")
 @click.option("--all", "every", is_flag=True, help="List every candidate.")
 @json_option
 @output_option
@@ -64,7 +70,8 @@ def _trips(
 def command(
     file: str, kernel: str | None, arch: str | None, profile: str | None, trips: dict[str, int],
     block: int | None, dynamic_smem: int, level: str, no_launch_bounds: bool, model: bool,
-    backend: str, every: bool, as_json: bool, output: str | None,
+    backend: str, measures: bool, grid: str | None, arguments: tuple[str, ...], every: bool,
+    as_json: bool, output: str | None,
 ) -> None:
     """Find what makes the kernels of FILE faster: unrolling, pipelining, launch bounds.
 
@@ -91,8 +98,15 @@ def command(
         if given.rpartition(":")[2] not in headers:
             known = ", ".join(sorted(headers)) or "none"
             raise click.UsageError(f"no loop {given!r} in {file}; there are: {known}")
+    if not measures and (grid or arguments):
+        raise click.UsageError("--grid and --arg are for --measure")
+    launch = _launch(module, chosen, grid, block, arguments) if measures else None
     request = Launches(block, dynamic_smem, trips, level, not no_launch_bounds)
     found, machine = judged(module, arch, profile, request, model, chosen)
+    if launch is not None:
+        from nvir.report.measured import measure
+
+        measure(found.kernels[0], module, machine, *launch, dynamic_smem)
     made = None
     if backend == "nvcc" and found.judge == "sass":
         made = tried(found, trials(module, file, arch, machine, ["nvcc"], dynamic_smem), request)
@@ -109,6 +123,28 @@ def command(
         print_lines(lines, terminal())
     else:
         click.echo(plain(lines), nl=False)
+
+
+def _launch(
+    module: Module, kernels: list[str], grid: str | None, block: int | None,
+    arguments: tuple[str, ...],
+) -> tuple[tuple[int, ...], tuple[int, ...], list[Any]]:
+    """Grid, block and arguments of what is to be measured."""
+    from nvir import gpu
+    from nvir.cli.run import parse_argument, parse_dim
+
+    if len(kernels) != 1:
+        raise click.UsageError("--measure takes one kernel: choose with --kernel")
+    if grid is None or block is None:
+        raise click.UsageError("--measure needs --grid and --block")
+    count = len(module[kernels[0]].params)
+    if len(arguments) != count:
+        raise click.UsageError(
+            f"{kernels[0]} takes {count} arguments, {len(arguments)} given by --arg")
+    values = [parse_argument(a) for a in arguments]
+    if not gpu.available():
+        raise NvirError("--measure needs an NVIDIA GPU and its driver; there is none here")
+    return parse_dim(grid), (block,), values
 
 
 def judged(

@@ -9,6 +9,6 @@ Imports     ptx to print the module; of ir only errors and the classes of module
 
 from __future__ import annotations
 
-from nvir.gpu.launch import available, launch
+from nvir.gpu.launch import available, launch, measure
 
-__all__ = ["available", "launch"]
+__all__ = ["available", "launch", "measure"]

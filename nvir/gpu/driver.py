@@ -32,11 +32,16 @@ _CALLS = {
     "cuMemcpyDtoH": "cuMemcpyDtoH_v2 P Q N",
     "cuFuncSetAttribute": "cuFuncSetAttribute P i i",
     "cuLaunchKernel": "cuLaunchKernel P I I I I I I I P P P",
+    "cuEventCreate": "cuEventCreate >P I",
+    "cuEventDestroy": "cuEventDestroy_v2 P",
+    "cuEventRecord": "cuEventRecord P P",
+    "cuEventSynchronize": "cuEventSynchronize P",
+    "cuEventElapsedTime": "cuEventElapsedTime >f P P",
     "cuGetErrorString": "cuGetErrorString i >s",
 }
 _TYPES: dict[str, Any] = {
-    "i": ctypes.c_int, "I": ctypes.c_uint, "N": ctypes.c_size_t, "Q": ctypes.c_uint64,
-    "P": ctypes.c_void_p, "s": ctypes.c_char_p,
+    "f": ctypes.c_float, "i": ctypes.c_int, "I": ctypes.c_uint, "N": ctypes.c_size_t,
+    "Q": ctypes.c_uint64, "P": ctypes.c_void_p, "s": ctypes.c_char_p,
 }
 
 

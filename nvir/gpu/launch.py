@@ -7,8 +7,10 @@ are copied back in place. Everything that was made is released again.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -80,25 +82,58 @@ def launch(
     del max_steps, check
     if textures:
         raise Unsupported("textures", module.target, "nvir.gpu.launch")
-    function = module[kernel]
-    if len(args) != len(function.params):
-        raise TypeError(f"{kernel} takes {len(function.params)} arguments, {len(args)} given")
     cuda = _Cuda(driver if driver is not None else _driver(), kernel)
     with ExitStack() as stack:
-        stack.enter_context(_context(cuda))
-        loaded = stack.enter_context(_loaded(cuda, module))
-        buffers = _DeviceBuffers(cuda, stack)
-        parameters = [
-            buffers.parameter(a, p, k)
-            for k, (a, p) in enumerate(zip(args, function.params, strict=True))
-        ]
-        buffers.upload()
+        loaded, buffers, run = _prepared(stack, cuda, module, kernel, args)
         for name, value in (globals or {}).items():
             _write_global(cuda, loaded, name, value, buffers)
-        _run(cuda, loaded, function, _dim3(grid), _dim3(block), parameters, dynamic_smem)
+        run(_dim3(grid), _dim3(block), dynamic_smem)
+        cuda("cuCtxSynchronize")
         buffers.download()
         finals = {name: _read_global(cuda, loaded, name, v) for name, v in (globals or {}).items()}
     return LaunchResult("", {}, finals)
+
+
+def measure(
+    module: Module, kernel: str, grid: int | Sequence[int], block: int | Sequence[int],
+    args: Sequence[Any], dynamic_smem: int = 0, *, runs: int = 21, driver: Any = None,
+) -> float:
+    """Microseconds that a launch takes on the first GPU: the median of `runs`, after one that
+    warms up. Arrays stay as they are here; on the device each run goes on with what the one
+    before left. Raises as `launch`.
+    """
+    cuda = _Cuda(driver if driver is not None else _driver(), kernel)
+    with ExitStack() as stack:
+        _, _, run = _prepared(stack, cuda, module, kernel, args)
+        marks = [cuda("cuEventCreate", 0) for _ in range(2)]
+        for mark in marks:
+            stack.callback(cuda, "cuEventDestroy", mark)
+        times = []
+        for _ in range(runs + 1):
+            cuda("cuEventRecord", marks[0], 0)
+            run(_dim3(grid), _dim3(block), dynamic_smem)
+            cuda("cuEventRecord", marks[1], 0)
+            cuda("cuEventSynchronize", marks[1])
+            times.append(float(cuda("cuEventElapsedTime", *marks)))
+    return 1000 * statistics.median(times[1:])
+
+
+def _prepared(
+    stack: ExitStack, cuda: _Cuda, module: Module, kernel: str, args: Sequence[Any]
+) -> tuple[Any, _DeviceBuffers, Callable[..., None]]:
+    """The loaded module, the buffers with what the arguments hold, and what launches the kernel."""
+    function = module[kernel]
+    if len(args) != len(function.params):
+        raise TypeError(f"{kernel} takes {len(function.params)} arguments, {len(args)} given")
+    stack.enter_context(_context(cuda))
+    loaded = stack.enter_context(_loaded(cuda, module))
+    buffers = _DeviceBuffers(cuda, stack)
+    parameters = [
+        buffers.parameter(a, p, k)
+        for k, (a, p) in enumerate(zip(args, function.params, strict=True))
+    ]
+    buffers.upload()
+    return loaded, buffers, partial(_run, cuda, loaded, function, parameters)
 
 
 @contextmanager
@@ -192,8 +227,8 @@ class _DeviceBuffers:
 
 
 def _run(
-    cuda: _Cuda, loaded: Any, function: Function, grid: tuple[int, int, int],
-    block: tuple[int, int, int], parameters: list[Any], dynamic_smem: int,
+    cuda: _Cuda, loaded: Any, function: Function, parameters: list[Any],
+    grid: tuple[int, int, int], block: tuple[int, int, int], dynamic_smem: int,
 ) -> None:
     handle = cuda("cuModuleGetFunction", loaded, str(function.name).encode())
     if dynamic_smem > _PLAIN_SMEM:
@@ -201,7 +236,6 @@ def _run(
         cuda("cuFuncSetAttribute", handle, attribute, dynamic_smem)
     pointers = np.array([p.ctypes.data for p in parameters], np.uint64)
     cuda("cuLaunchKernel", handle, *grid, *block, dynamic_smem, 0, pointers.ctypes.data, 0)
-    cuda("cuCtxSynchronize")
 
 
 def _write_global(cuda: _Cuda, loaded: Any, name: str, value: Any, buffers: _DeviceBuffers) -> None:

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from nvir.report.written import WrittenAdvice
 
 SCHEMA = "nvir.tune/1"
-_HEAD = ("", "id", "settings", "registers", "spills", "blocks/SM", "one warp", "full", "")
-_RIGHT = (False, True, False, True, True, True, True, True, False)
+_HEAD = (
+    "", "id", "settings", "registers", "spills", "blocks/SM", "one warp", "full", "measured", "")
+_RIGHT = (False, True, False, True, True, True, True, True, True, False)
+_MEASURED = 8  # the column of what a GPU took
 SETTINGS = 64  # columns of a candidate's settings
 
 
@@ -57,6 +59,7 @@ def _figures_json(c: Judged) -> dict[str, Any]:
     return {
         "registers": c.registers, "spill_bytes": c.spill_bytes, "blocks_per_sm": c.blocks_per_sm,
         "cycles": {"one_warp": round(c.cycles.one_warp, 1), "full": round(c.cycles.full, 1)},
+        **({"measured_us": round(c.measured, 3)} if c.measured is not None else {}),
     }
 
 
@@ -73,7 +76,12 @@ def tuning_lines(
         yield f"kernel {short(spoken(k.name))}", "bold"
         yield from ((f"  {text}", "dim") for text in _said(k))
         rows = [_row(c, k) for c in k.candidates if every or _matters(c, k)]
-        for n, line in enumerate(columns([_HEAD, *rows], _RIGHT)):
+        table: list[Sequence[str]] = [_HEAD, *rows]
+        right: Sequence[bool] = _RIGHT
+        if k.candidates[0].measured is None:
+            table = [(*row[:_MEASURED], *row[_MEASURED + 1 :]) for row in table]
+            right = (*right[:_MEASURED], *right[_MEASURED + 1 :])
+        for n, line in enumerate(columns(table, right)):
             yield f"  {line}", "" if n else "dim"
         hidden = len(k.candidates) - len(rows)
         if hidden:
@@ -122,10 +130,12 @@ def _matters(c: Judged, k: KernelTuning) -> bool:
 
 def _row(c: Judged, k: KernelTuning) -> list[str]:
     base = k.candidates[0].cycles
+    us = c.measured
     return [
         "→" if c.id == k.chosen else "", str(c.id), short(str(c.settings), SETTINGS),
         str(c.registers), str(c.spill_bytes), str(c.blocks_per_sm),
         *_times(c, base),
+        "" if us is None else f"{us:.1f} µs {_ratio(us, k.candidates[0].measured or 0)}",
         "Pareto" if c.is_pareto else "",
     ]
 

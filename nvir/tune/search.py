@@ -67,7 +67,7 @@ JudgeName = Literal["sass", "model"]
 class Judged:
     """A candidate as it was found, with the time of its parts, its bytes of static shared memory,
     and the cycles at full occupancy of each loop. `is_pareto`: none is as good in both figures and
-    better in one."""
+    better in one. `measured`: microseconds of a launch on a GPU."""
 
     id: int
     settings: Choices
@@ -79,6 +79,7 @@ class Judged:
     shared: int
     loops: Mapping[str, float]
     is_pareto: bool = False
+    measured: float | None = None
 
 
 @attrs.define(eq=False)
@@ -158,18 +159,20 @@ def tune(
 def tuned(module: Module, tuning: Tuning, profile: Profile) -> list[str]:
     """Put the chosen candidates in the place of the module's kernels; the names of those that
     were changed."""
-    done = []
-    for found in tuning.kernels:
-        if not found.chosen:
-            continue
-        kernel = _kernel(module, found.name)
-        made, why = changed(kernel, found.winner.settings, found.name, context(module, profile))
-        if made is None:
-            raise NvirError(f"kernel {found.name}: {why}")
-        for held in (module.functions, module.order):
-            held[held.index(kernel)] = made
-        done.append(found.name)
-    return done
+    done = [found for found in tuning.kernels if found.chosen]
+    for found in done:
+        put(module, found.name, found.winner.settings, profile)
+    return [found.name for found in done]
+
+
+def put(module: Module, name: str, settings: Choices, profile: Profile) -> None:
+    """Put a candidate in the place of a module's kernel."""
+    kernel = _kernel(module, name)
+    made, why = changed(kernel, settings, name, context(module, profile))
+    if made is None:
+        raise NvirError(f"kernel {name}: {why}")
+    for held in (module.functions, module.order):
+        held[held.index(kernel)] = made
 
 
 def _kernel(module: Module, name: str) -> Function:

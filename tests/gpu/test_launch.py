@@ -94,6 +94,32 @@ def test_arguments_reach_the_device_and_come_back():
     assert driver.calls[-1] == "cuDevicePrimaryCtxRelease"
 
 
+class Timed(Memory):
+    """A stand-in whose launches do nothing and take the next of some times, in milliseconds."""
+
+    def __init__(self, *times: float) -> None:
+        super().__init__()
+        self.times = list(times)
+
+    def do_cuLaunchKernel(self, *_):
+        return ()
+
+    def do_cuEventElapsedTime(self, *_):
+        return (self.times.pop(0),)
+
+
+def test_a_measured_time_is_the_median_behind_one_run_that_warms_up():
+    driver = Timed(9.0, 3.0, 1.0, 2.0)
+    a = np.ones(8, np.float32)
+    us = nvir.gpu.measure(
+        nvir.read_ptx(PTX), "scale", 1, 32, [a, 8, np.float32(3)], runs=3, driver=driver)
+    assert us == 2000
+    assert driver.calls.count("cuLaunchKernel") == 4
+    assert driver.calls.count("cuEventDestroy") == driver.calls.count("cuEventCreate") == 2
+    assert not driver.live
+    assert np.array_equal(a, np.ones(8))
+
+
 def test_an_error_of_the_driver_is_a_launch_error_and_frees_all():
     driver = Memory(fails="cuCtxSynchronize")
     with pytest.raises(LaunchError, match="illegal memory access"):

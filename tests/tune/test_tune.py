@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import attrs
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from nvir import print_ptx, read_ptx, sm
+from nvir import gpu, print_ptx, read_ptx, sm
 from nvir.cli import main
-from nvir.report.tuning import advice, tuning_lines
+from nvir.report.measured import measure
+from nvir.report.tuning import advice, tuning_json, tuning_lines
 from nvir.toolchain import available
 from nvir.tune.assembled import assemble, numbered
 from nvir.tune.candidates import (
@@ -27,6 +30,7 @@ from nvir.tune.judge import kernel_time
 from nvir.tune.search import FULL, WORSE, Launches, tune, tuned
 from nvir.tune.weights import RunWeights, kernel_loops, once, weights
 from tests.equivalence import same_behaviour
+from tests.gpu.test_launch import Timed
 
 SM_80 = sm.profile("sm_80")
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
@@ -265,6 +269,44 @@ def test_the_command_prints_json_of_its_schema(tmp_path):
 
 
 @needs_ptxas
+def test_what_is_timed_stands_beside_what_is_judged():
+    module = read_ptx(UNKNOWN)
+    found = tune(module, SM_80, "sm_80", judge="model")
+    (k,) = found.kernels
+    timed = [c.id for c in k.candidates if c.is_pareto or c.id in (0, k.chosen)]
+    assert len(timed) > 2
+    ms = [2.0, *(1.5 - n / 10 for n in range(len(timed) - 1))]
+    driver = Timed(*(t for t in ms for _ in range(22)))
+    args = [np.zeros(64, np.float32), np.zeros(64, np.float32), 4]
+    measure(k, module, SM_80, (1,), (32,), args, driver=driver)
+    assert not driver.times
+    assert [c.measured for c in k.candidates if c.measured] == [1000 * t for t in ms]
+    assert k.chosen == timed[-1]
+    text = "\n".join(line for line, _ in tuning_lines(found, module))
+    assert "measured" in text
+    assert "2000.0 µs (1.00)" in text
+    shown = tuning_json(found, module)["kernels"][0]["candidates"]
+    assert [c["id"] for c in shown if "measured_us" in c] == timed
+    k.candidates = [attrs.evolve(c, measured=None) for c in k.candidates]
+    measure(k, module, SM_80, (1,), (32,), args, driver=Timed(*[1.0] * 22 * len(timed)))
+    assert k.chosen == 0
+
+
+@pytest.mark.parametrize(("args", "message"), [
+    (["--grid", "4"], "are for --measure"),
+    (["--measure", "--grid", "4"], "needs --grid and --block"),
+    (["--measure", "--grid", "4", "--block", "32"], "takes 3 arguments, 0 given"),
+    (["--measure", "--grid", "4", "--block", "32", "--arg", "zeros:f32[64]", "--arg",
+      "zeros:f32[64]", "--arg", "4"], "needs an NVIDIA GPU"),
+])
+def test_what_measuring_needs_is_said(tmp_path, monkeypatch, args, message):
+    monkeypatch.setattr(gpu, "available", lambda: False)
+    (tmp_path / "k.ptx").write_text(UNKNOWN)
+    done = CliRunner().invoke(main, ["tune", str(tmp_path / "k.ptx"), "--model", *args])
+    assert done.exit_code in (1, 2)
+    assert message in " ".join(done.output.split())
+
+
 def test_other_commands_tune_as_well(tmp_path):
     file, out = tmp_path / "k.ptx", tmp_path / "o.ptx"
     file.write_text(UNKNOWN)
