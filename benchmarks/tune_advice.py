@@ -24,7 +24,7 @@ from source_loops import compiled, kept, sources
 
 import nvir
 from nvir.report.explain.trials import Trials
-from nvir.report.written import as_written, tried, written
+from nvir.report.tuning.written import as_written, tried, written
 from nvir.sm.profile import profile_for
 from nvir.tune.search import Judged, Launches, tune
 

@@ -121,7 +121,7 @@ def command(
     if tunes:
         from nvir.cli.tune import judged
         from nvir.report.table import plain
-        from nvir.report.tuning import tuning_json, tuning_lines
+        from nvir.report.tuning.table import tuning_json, tuning_lines
         from nvir.tune.search import Launches
 
         only = Launches(block, dynamic_smem, launch_bounds=False, loop=str(loop.header.name))

@@ -86,8 +86,8 @@ def command(
     """
     from nvir.analysis.analyses import Analyses
     from nvir.report.table import plain, print_lines, terminal
-    from nvir.report.tuning import tuning_json, tuning_lines
-    from nvir.report.written import tried
+    from nvir.report.tuning.table import tuning_json, tuning_lines
+    from nvir.report.tuning.written import tried
     from nvir.tune.search import Launches, tuned
 
     module = read_compiled(file, arch, ["nvcc"] if backend == "nvcc" else None)
@@ -104,7 +104,7 @@ def command(
     request = Launches(block, dynamic_smem, trips, level, not no_launch_bounds)
     found, machine = judged(module, arch, profile, request, model, chosen)
     if launch is not None:
-        from nvir.report.measured import measure
+        from nvir.report.tuning.measured import measure
 
         measure(found.kernels[0], module, machine, *launch, dynamic_smem)
     made = None
@@ -167,7 +167,7 @@ def judged(
 def put_winners(module: Module, arch: str | None = None, profile: str | None = None) -> None:
     """Replace the kernels of a module by what is faster; says so on standard error."""
     from nvir.report.table import plain
-    from nvir.report.tuning import tuning_lines
+    from nvir.report.tuning.table import tuning_lines
     from nvir.tune.search import tuned
 
     found, machine = judged(module, arch, profile)

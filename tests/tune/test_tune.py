@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from nvir import gpu, print_ptx, read_ptx, sm
 from nvir.cli import main
-from nvir.report.measured import measure
-from nvir.report.tuning import advice, tuning_json, tuning_lines
+from nvir.report.tuning.measured import measure
+from nvir.report.tuning.table import advice, tuning_json, tuning_lines
 from nvir.toolchain import available
 from nvir.tune.assembled import assemble, numbered
 from nvir.tune.candidates import (

@@ -18,7 +18,7 @@ from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
 from nvir.report.explain.trials import Lines, Trials, with_attribute, with_pragma, with_restrict
 from nvir.report.places import SourceLines
-from nvir.report.tuning import advice, bounds_text, pragmas
+from nvir.report.tuning.table import advice, bounds_text, pragmas
 from nvir.tune.candidates import Choices
 from nvir.tune.search import TIE, Judged, KernelTuning, Launches, Tuning, tune
 

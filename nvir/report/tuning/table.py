@@ -18,7 +18,7 @@ from nvir.tune.judge import Cycles
 from nvir.tune.search import FULL, Judged, KernelTuning, Tuning
 
 if TYPE_CHECKING:
-    from nvir.report.written import WrittenAdvice
+    from nvir.report.tuning.written import WrittenAdvice
 
 SCHEMA = "nvir.tune/1"
 _HEAD = (

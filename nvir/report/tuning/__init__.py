@@ -1,0 +1,1 @@
+"""What `nvir tune` found: tables and JSON, advice tried by nvcc, times on a GPU."""
