@@ -7,7 +7,6 @@ instruction: their result is another name of the operand. An error costs its lin
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Any
 
 from nvir.ir import (
@@ -27,6 +26,7 @@ from nvir.ir.types import FloatType, IntType, PointerType, VoidType
 from nvir.ir.verify.nvvm import element, problem
 from nvir.llvm import whole_body
 from nvir.llvm.attributes import has
+from nvir.llvm.calls import type_of
 from nvir.llvm.grammar import FLAGS, FLAGS_OF, SIMPLE, Grammar
 from nvir.llvm.instructions import METHODS
 from nvir.llvm.lexer import Stop, name_in
@@ -42,7 +42,6 @@ _NO_FLAGS: frozenset[str] = frozenset()
 # Combinations of a form and types that every file may have, once found good, and their types.
 GOOD: set[tuple[Any, ...]] = set()
 LASTING = frozenset((IntType, FloatType, PointerType, VoidType))
-_type_of = attrgetter("type")
 # Rows whose other data the methods here have checked: the types decide the rest.
 _BY_TYPES = frozenset((
     "load", "store", "getelementptr", "alloca", "atomicrmw", "cmpxchg", "br", "extractvalue",
@@ -251,9 +250,11 @@ class DefinitionReader(Grammar):
 
     def _check(self, i: Instruction, at: int) -> None:
         form = i.form
+        if form.is_phi:
+            return
         kind: Any = i.aux.callee if form.is_call else form
-        key = (kind, i.type, *map(_type_of, i._operands))
-        if key in self.good or form.is_phi:
+        key = (kind, i.type, *map(type_of, i._operands))
+        if key in self.good:
             return
         wrong, remember = problem(i, self.function)
         if wrong:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from nvir.ir import CallInfo, Function, Instruction, Value, constant, nvvm_form
 from nvir.ir import types as ty
-from nvir.ir.intrinsics import find, mismatch
+from nvir.ir.intrinsics import find, has_literals, mismatch
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
 from nvir.llvm.expand.upgrade import expansion_of, takes_size, upgraded
+from nvir.llvm.grammar import FLAGS
 from nvir.llvm.lexer import Stop
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ CONVENTIONS = frozenset((
     "ccc", "fastcc", "coldcc", "ptx_kernel", "ptx_device", "spir_func", "spir_kernel", "tailcc",
     "preserve_mostcc", "preserve_allcc", "swiftcc",
 ))
+type_of = attrgetter("type")
 _ASM_FLAGS = ("sideeffect", "alignstack", "inteldialect", "unwind")
 # Calls that say something to a debugger or an alias analysis alone.
 SILENT = ("@llvm.dbg.", "@llvm.experimental.noalias.scope.decl", "@llvm.pseudoprobe")
@@ -37,7 +40,7 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
         b.expect("call")
         spelling = f"call {row}"
     flags_at = b.k
-    flags = b.flags("call")
+    flags = b.flags("call") if b.t[flags_at] in FLAGS else "call"
     convention(b)
     result_attributes = b.reader.attributes.parameter(b)
     if b.t[b.k] == "addrspace":
@@ -65,7 +68,9 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
         spelling += flags[4:]
     if isinstance(t, ty.FunctionType):
         _check_type(t, operands, at)
-    direct = isinstance(callee, InlineAsm) if f is None else _fits(f, result, operands)
+    fits = (f, result, *map(type_of, operands)) in b.good  # as another call of these types does
+    direct = fits or (
+        isinstance(callee, InlineAsm) if f is None else _fits(f, result, operands))
     if f is not None and not direct:
         _mismatch(b, f, result, operands, callee_at)
     if intrinsic and expansion_of(f.name) is not None:
@@ -84,14 +89,14 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
     else:
         info = CallInfo(len(values), callee=known)
     call = Instruction(nvvm_form(spelling), values, result, aux=info)
-    if intrinsic:
-        _hold_to_row(f, call, callee_at)
+    if intrinsic and not (fits and f in b.reader.by_types):
+        _hold_to_row(b, f, call, callee_at)
     if row == "musttail":
         b.must_tail.append(call)
     return call
 
 
-def _hold_to_row(f: Function, call: Instruction, at: int) -> None:
+def _hold_to_row(b: DefinitionReader, f: Function, call: Instruction, at: int) -> None:
     """A call of an intrinsic has the types that the table says, and literals where it does.
     Another count of operands may be an older version's."""
     row = find(f.name)
@@ -100,6 +105,8 @@ def _hold_to_row(f: Function, call: Instruction, at: int) -> None:
         for v in call._operands:
             v.drop_use(call)
         raise Stop(f"a call of {f.name} {wrong}", at)
+    if row is None or not has_literals(row):
+        b.reader.by_types.add(f)
 
 
 def fast_of(t: ty.Type, row: str, at: int) -> None:

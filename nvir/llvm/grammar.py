@@ -33,6 +33,7 @@ SIMPLE: dict[str, ty.Type] = {
     "ptr": ty.pointer(), **{f"i{n}": ty.int_type(n) for n in (1, 8, 16, 32, 64, 128)},
 }
 _UNSUPPORTED_TYPES = ("x86_fp80", "ppc_fp128", "x86_mmx", "x86_amx", "target")
+UNSIZED = frozenset((ty.VOID, ty.LABEL, ty.METADATA, ty.TOKEN))  # of no value in memory
 _SCALARS = frozenset((ty.IntType, ty.FloatType, ty.PointerType))
 _MORE_TYPE = frozenset(("*", "addrspace", "("))
 FLAGS = frozenset((
@@ -199,7 +200,7 @@ class Grammar:
                 if t[at - 1] != "ptr" or token == "*":
                     self.expect("*")
                     self.text.typed = True
-                    if found in (ty.VOID, ty.LABEL, ty.METADATA, ty.TOKEN):
+                    if found in UNSIZED:
                         raise Stop(f"there are no pointers to {found}", at)
                 self.pointee = found
                 found = ty.pointer(space)
@@ -281,7 +282,7 @@ class Grammar:
         return made
 
     def _sized(self, t: ty.Type, at: int) -> None:
-        if t in (ty.VOID, ty.LABEL, ty.METADATA, ty.TOKEN) or isinstance(t, ty.FunctionType):
+        if t in UNSIZED or isinstance(t, ty.FunctionType):
             raise Stop(f"there are no values of type {t} in memory", at)
 
     def _members(self, depth: int) -> list[ty.Type]:

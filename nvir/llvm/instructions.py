@@ -14,7 +14,7 @@ from nvir.ir import types as ty
 from nvir.ir.opcodes.nvvm import FLOAT_TESTS, INT_TESTS
 from nvir.ir.verify.nvvm import element, member
 from nvir.llvm.calls import fast_of, read_call
-from nvir.llvm.grammar import FLAGS
+from nvir.llvm.grammar import FLAGS, UNSIZED
 from nvir.llvm.lexer import Stop
 from nvir.llvm.literals import gep_problem
 
@@ -96,6 +96,9 @@ def _select(body: DefinitionReader, row: str) -> Instruction:
     return Instruction(nvvm_form(spelling), (c, a, b), a.type)
 
 
+_ACCESS = ("atomic", "volatile")
+
+
 def _memory_flags(body: DefinitionReader, row: str) -> str:
     if body.accept("atomic"):
         row += " atomic"
@@ -119,13 +122,14 @@ def _order_and_align(body: DefinitionReader, row: str) -> Any:
 
 
 def _load(body: DefinitionReader, row: str) -> Instruction:
-    row = _memory_flags(body, row)
+    if body.t[body.k] in _ACCESS:
+        row = _memory_flags(body, row)
     at = body.k
     t = body.type()
     body.concrete(t, at)
     body.expect(",")
     p = body.typed()
-    packed = _packed(t)
+    packed = _packed(t) if t.__class__ is ty.VectorType else None
     if packed is not None:
         made = Instruction(nvvm_form(row), (p,), packed, aux=_order_and_align(body, row))
         body.place(made)
@@ -135,15 +139,16 @@ def _load(body: DefinitionReader, row: str) -> Instruction:
 
 def _packed(t: ty.Type) -> ty.Type | None:
     """The integer that a vector of truth values is in memory; None for another type."""
-    if t.__class__ is ty.VectorType and t.element is ty.I1 and t.count > 1:
+    if isinstance(t, ty.VectorType) and t.element is ty.I1 and t.count > 1:
         return ty.int_type(t.count)
     return None
 
 
 def _store(body: DefinitionReader, row: str) -> Instruction:
-    row = _memory_flags(body, row)
+    if body.t[body.k] in _ACCESS:
+        row = _memory_flags(body, row)
     v = body.typed()
-    packed = _packed(v.type)
+    packed = _packed(v.type) if v.type.__class__ is ty.VectorType else None
     if packed is not None:
         v = Instruction(nvvm_form("bitcast"), (v,), packed)
         body.place(v)
@@ -173,21 +178,23 @@ def _alloca(body: DefinitionReader, row: str) -> Instruction:
 
 
 def _gep(body: DefinitionReader, row: str) -> Instruction:
+    tokens = body.t
     spelling = body.flags(row)
     at = body.k
     source = body.type()
     body.concrete(source, at)
     body.expect(",")
     operands = [body.typed()]
-    while body.t[body.k] == "," and body.t[body.k + 1][:1] != "!":
+    while tokens[body.k] == "," and tokens[body.k + 1][:1] != "!":
         body.k += 1
-        body.accept("inrange")
+        if tokens[body.k] == "inrange":
+            body.k += 1
         operands.append(body.typed())
     t = operands[0].type
-    if not isinstance(t, ty.VectorType):
-        lanes = next((v.type for v in operands[1:] if isinstance(v.type, ty.VectorType)), None)
-        t = ty.vector(t, lanes.count) if lanes is not None else t
-    wrong = gep_problem(source, tuple(operands))
+    lanes = next((v.type.count for v in operands if v.type.__class__ is ty.VectorType), 0)
+    if lanes and not isinstance(t, ty.VectorType):
+        t = ty.vector(t, lanes)
+    wrong = gep_problem(source, tuple(operands)) if lanes or len(operands) > 2 else None
     if wrong:
         raise Stop(wrong, at)
     return Instruction(nvvm_form(spelling), tuple(operands), t, aux=source)
@@ -295,7 +302,7 @@ def _phi(body: DefinitionReader, row: str) -> Instruction:
     spelling = body.flags(row)
     at = body.k
     t = body.type()
-    if t in (ty.VOID, ty.LABEL, ty.METADATA, ty.TOKEN) or isinstance(t, ty.FunctionType):
+    if t in UNSIZED or isinstance(t, ty.FunctionType):
         raise Stop(f"there are no phis of type {t}", at)
     last = body.current.last if body.current is not None else None
     if last is not None and not last.form.is_phi:

@@ -80,8 +80,10 @@ class Text:
 
     def _scan(self) -> bool:
         """Fill `tokens` and `first`; tell whether a string is not closed in its line."""
-        lines, find = self.lines, TOKEN.findall
-        spaced = "\n".join(lines)
+        lines, find = _unquoted_names(self.lines), TOKEN.findall
+        # Lines with strings, the longest ones, are cut at their quotes.
+        spaced = "\n".join(["" if '"' in line else line.partition(";")[0] if ";" in line else line
+                            for line in lines])
         plain = not any(c in spaced for c in _SEPARATORS) and (
             spaced.isascii() or _BLANK.search(spaced) is None)
         for mark in PUNCTUATION:
@@ -92,8 +94,8 @@ class Text:
             if '"' in line:
                 words[k] = _strung(line, between) or [
                     _plainly(t) if '"' in t else t for t in find(_without_comment(line))]
-            elif ";" in line or not plain:
-                words[k] = find(line.partition(";")[0])
+            elif not plain:
+                words[k] = find(_without_comment(line))
         distinct = {*chain.from_iterable(words)}
         several = {w for w in _UNSURE.findall("\n".join(distinct)) if find(w) != [w]}
         if several:
@@ -189,7 +191,20 @@ def _strung(line: str, between: dict[str, list[str]]) -> list[str] | None:
 
 
 def _without_comment(line: str) -> str:
-    return _COMMENT.sub(lambda m: m[1] or "", line)
+    """The line up to its comment, and without the blanks before that, at each of which a search
+    for a token would try all that follow."""
+    return _COMMENT.sub(lambda m: m[1] or "", line).rstrip()
+
+
+def _unquoted_names(lines: list[str]) -> list[str]:
+    """The lines with `%x` for `%"x"`, and so on, where a name needs no quotes."""
+    text = "\n".join(lines)
+    if '%"' not in text and '@"' not in text:
+        return lines
+    text = "".join(_QUOTED_NAME.split(text))  # a search gives all but the quotes
+    if '\n"' in text:
+        text = "".join(_QUOTED_LABEL.split(text))
+    return text.split("\n")
 
 
 _ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2}|\\)")
@@ -218,6 +233,8 @@ def name_in(token: str) -> str:
 
 
 _PLAIN = re.compile(r"[-a-zA-Z$._][-a-zA-Z$._0-9]*\Z")
+_QUOTED_NAME = re.compile(r"([%@])\"([-a-zA-Z$._][-a-zA-Z$._0-9]*)\"")
+_QUOTED_LABEL = re.compile(r"^\"([-a-zA-Z$._][-a-zA-Z$._0-9]*)\"(:)", re.MULTILINE)
 
 
 def _escape(m: re.Match[str]) -> str:

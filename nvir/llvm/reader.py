@@ -39,7 +39,6 @@ from nvir.ir.types import (
     FunctionType,
     StructType,
     Type,
-    VoidType,
     pointer,
 )
 from nvir.llvm.attribute_reader import AttributeReader
@@ -48,6 +47,7 @@ from nvir.llvm.body import GOOD, DefinitionReader
 from nvir.llvm.calls import CONVENTIONS, SILENT, convention, opaque_name
 from nvir.llvm.datalayout import layout_problem, pointer_bits
 from nvir.llvm.expand.upgrade import takes_size
+from nvir.llvm.grammar import UNSIZED
 from nvir.llvm.lexer import END, Stop, Text, name_in
 from nvir.llvm.linkage import IGNORED, STARTERS, SymbolReader, symbol_name
 from nvir.llvm.metadata import Metadata, launch_attributes
@@ -111,6 +111,8 @@ class _ModuleReader(SymbolReader):
         self.attributed: list[tuple[Function, tuple[Any, ...]]] = []
         self.places: dict[Function, int] = {}  # of functions' names
         self.defined: set[str] = set()
+        self.by_types: set[Function] = set()  # intrinsics whose calls their types decide
+        self.intrinsics: dict[str, Function] = {}  # declared ones by their names
         self.expanded: set[str] = set()  # intrinsics that are other code now, of some calls
         self.kept: set[str] = set()  # and those of which a call stays
 
@@ -319,7 +321,7 @@ class _ModuleReader(SymbolReader):
         returned = self.attributes.parameter(self)
         at = self.k
         result = self.type()
-        if isinstance(result, FunctionType) or result in (LABEL, METADATA):
+        if result is LABEL or result is METADATA or isinstance(result, FunctionType):
             raise Stop(f"a function does not return a {result}", at)
         if returned:
             self.attributes.of_type(self, returned, result, at)
@@ -340,9 +342,10 @@ class _ModuleReader(SymbolReader):
         f.aux = {"returns": returned} if returned else {}
         if variadic:
             f.aux["variadic"] = True
-        wrong = self._parameter_places(f)
-        if wrong:
-            raise Stop(wrong, at)
+        if any(p.attributes for p in f.params):
+            wrong = self._parameter_places(f)
+            if wrong:
+                raise Stop(wrong, at)
         end = self._body_end() if defined else 0
         self.attributed.append((f, attributes))
         self.places[f] = at
@@ -360,10 +363,8 @@ class _ModuleReader(SymbolReader):
         """Two intrinsics that opaque pointers make one are one."""
         if token in self.symbols or not f.name.startswith("llvm."):
             return False
-        same = next((s for s in self.symbols.values() if s.name == f.name), None)
-        if isinstance(same, Function) and [p.type for p in same.params] == [
-            p.type for p in f.params
-        ]:
+        same = self.intrinsics.setdefault(f.name, f)
+        if same is not f and [p.type for p in same.params] == [p.type for p in f.params]:
             self.symbols[token] = same
             return True
         return False
@@ -379,8 +380,8 @@ class _ModuleReader(SymbolReader):
                 return names, True
             at = self.k
             t: Type = self.type()
-            if isinstance(t, VoidType | FunctionType) or (
-                t in (METADATA, TOKEN) and not f.name.startswith("llvm.")
+            if (t in UNSIZED or isinstance(t, FunctionType)) and not (
+                (t is METADATA or t is TOKEN) and f.name.startswith("llvm.")
             ):
                 raise Stop(f"a parameter of type {t}", at)
             attributes = self.attributes.parameter(self)

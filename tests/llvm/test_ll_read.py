@@ -320,3 +320,28 @@ def test_own_text_and_clones_keep_every_construct(name):
     for f in copy.functions:
         for i in f.instructions():
             assert all(v.is_constant or isinstance(v, Constant) or v.is_tracked for v in i.operands)
+
+
+def test_blanks_before_a_comment_cost_nothing():
+    """clang puts some 50 between a label and its predecessors; a search at each was quadratic."""
+    text = f"define void @f() {{\nentry:{' ' * 100_000}; preds = %x, \"y\"\n  ret void\n}}\n"
+    assert len(nvir.read_ll(text).functions[0].blocks) == 1
+
+
+def test_names_in_quotes_are_names():
+    """Quotes that a name does not need vanish, those in strings and of other names stay."""
+    text = '''@"a" = constant [4 x i8] c"%@x\\22"
+@"8" = constant ptr @"a"
+define void @"f.1"(ptr %"p") {
+  br label %"B 1"
+"B 1":
+  store ptr @"a", ptr %"p"
+  br label %"B2"
+"B2":
+  ret void
+}
+'''
+    module = nvir.read_ll(text)
+    assert [v.name for v in module.globals] == ["a", "8"]
+    assert [b.name for b in module.functions[0].blocks][1:] == ["B 1", "B2"]
+    assert 'c"%@x\\22"' in nvir.print_ll(module, "llvm20")

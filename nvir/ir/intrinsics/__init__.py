@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from nvir.ir.intrinsics.fit import mismatch
+from nvir.ir.intrinsics.fit import has_literals, mismatch
 from nvir.ir.intrinsics.intrinsic import (
     CallOperands,
     Intrinsic,
@@ -76,6 +76,6 @@ def find(name: str) -> Intrinsic | None:
 
 
 __all__ = [
-    "CallOperands", "Intrinsic", "Pattern", "find", "is_packed", "mismatch", "registers_of",
-    "table", "written",
+    "CallOperands", "Intrinsic", "Pattern", "find", "has_literals", "is_packed", "mismatch",
+    "registers_of", "table", "written",
 ]

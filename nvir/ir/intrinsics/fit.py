@@ -1,6 +1,7 @@
 """Whether a call fits the signature of its intrinsic's row: a declaration may say anything.
 
     mismatch(row, call)     what is wrong, in words; None for what can be selected and run
+    has_literals(row)       whether more than types decides that
 
 Types need not be those of the row to the letter: names of older versions of LLVM have i16 for
 bfloat and i32 for two halves, and what goes in one register of the same width is as good.
@@ -36,6 +37,11 @@ def mismatch(row: Intrinsic, call: Instruction) -> str | None:
         if fixed and not isinstance(v, Constant):
             return f"with operand {k} that is no literal"
     return _result(row, results, call.type, seen)
+
+
+def has_literals(row: Intrinsic) -> bool:
+    """Whether an operand must be a literal, so that the types of a call don't decide."""
+    return any(fixed for _, fixed in _signature(row.types)[1])
 
 
 @functools.cache
