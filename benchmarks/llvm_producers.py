@@ -12,8 +12,8 @@ second, pointers get a buffer of small numbers and numbers are 8.
     round    printed again: taken by `opt` (llvm20) and libnvvm (both dialects), the same PTX after
     code     registers and SASS instructions by the reference's, geometric means over the kernels
     runs     kernels that leave every buffer as the reference's PTX does, on the interpreter
-    speed    reading by llvmlite's time, of the file as it is where LLVM takes it, else as nvir prints
-             it; instructions a second of -O3; CPU time both
+    speed    reading by llvmlite's time, of the file as it is where LLVM takes it, else as nvir
+             prints it; instructions a second of -O3; CPU time both
 
 What a missing tool would tell is left out, with a line that says so.
 """
