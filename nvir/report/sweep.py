@@ -127,13 +127,20 @@ def _module(file: str, digest: str, arch: str | None) -> Module:
     return load(file, arch, level="ori")
 
 
-def kernels_of(job: tuple[str, str | None]) -> tuple[str, list[str]]:
-    """(digest of the content, names of the kernels) of a file for an architecture."""
-    file, arch = job
+def kernels_of(job: tuple[str, str | None, str | None]) -> tuple[str, list[str]]:
+    """(digest of the content, names of the kernels) of a file for an architecture; with a loop's
+    label those that have it."""
+    file, arch, loop = job
     digest = hashlib.sha256(read_bytes(file)).hexdigest()[:16]
-    module = _module(file, digest, arch)
-    names = [str(f.name) for f in module.functions if f.blocks and f.kind == "entry"]
-    return digest, names
+    kernels = [f for f in _module(file, digest, arch).functions if f.blocks and f.kind == "entry"]
+    return digest, [str(f.name) for f in kernels if loop is None or _has_loop(f, loop)]
+
+
+def _has_loop(f: Function, label: str) -> bool:
+    from nvir.ir.loops import natural_loops
+
+    f.analyze_cfg()
+    return any(x.header.name == label for x in natural_loops(f))
 
 
 def measure(job: Job) -> dict[str, Any]:
@@ -192,7 +199,7 @@ def sweep(
     jobs: list[Job] = []
     unread = []
     known = _taken_up(output)
-    files = [(str(file), arch) for file in files_in(path)]
+    files = [(str(file), arch, loop) for file in files_in(path)]
     with Workers(workers, scheduler) as crew, output.open("a", encoding="utf-8") as out:
         found = {done.job: done for done in crew.run(kernels_of, files)}
         for file in files:
@@ -205,6 +212,8 @@ def sweep(
                 Job(file[0], digest, k, s, arch, policy, loop, block)
                 for k in kernels for s in settings
             ]
+        if loop is not None and not jobs and not unread:
+            raise NvirError(f"no kernel of {path} has a loop {loop}: see `nvir report`")
         left = [j for j in jobs if j.key not in known]
         rows = {j.key: known[j.key] for j in jobs if j.key in known}
         for done in crew.run(work, left):

@@ -164,7 +164,10 @@ def test_a_factor_for_one_loop_and_threads_a_block(tmp_path: Path) -> None:
     settings = settings_of([], [1, 2])
     out = [tmp_path / f"{k}.jsonl" for k in range(3)]
     every = sweep(file, settings, out[0], workers=1)
-    none = sweep(file, settings, out[1], workers=1, loop="$L__nothing", block=64)
-    as_is = [every[k]["instructions"] for k in (0, 0, 2, 2)]
-    assert [r["instructions"] for r in none] == as_is != [r["instructions"] for r in every]
-    assert none[0]["blocks_per_sm"] > every[0]["blocks_per_sm"]
+    one = sweep(file, settings, out[1], workers=1, loop="$L__BB0_7", block=64)
+    assert len(one) == 2 < len(every)  # of the kernel that has it
+    by_factor = [r["instructions"] for r in one]
+    assert every[0]["instructions"] == by_factor[0] < by_factor[1] <= every[1]["instructions"]
+    assert one[0]["blocks_per_sm"] > every[0]["blocks_per_sm"]
+    with pytest.raises(NvirError, match="no kernel of .* has a loop \\$L__nothing"):
+        sweep(file, settings, out[2], workers=1, loop="$L__nothing")
