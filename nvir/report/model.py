@@ -332,7 +332,7 @@ def _function(
         pressure.max_live, pressure.max_predicates, predicted if is_kernel else None,
         line if line > 0 else None,
         source.place(peak) if peak is not None else None, counted.max_live,
-        block, static, figures, _loops(facts, module, machine, make, code),
+        block, static, figures, _loops(facts, module, machine, make, code, told),
         real=real if is_kernel else None, facts=facts if keep else None,
         interval=facts.estimate.interval if is_kernel else None,
         source_loops=told, advice=found, line=f.loc if isinstance(f.loc, int) else None,
@@ -350,6 +350,7 @@ def unroll_json(d: UnrollDecision) -> dict[str, Any]:
 def _loops(
     facts: FunctionFacts, module: Module, machine: Profile,
     make: Callable[[LoopGraph], LoopSchedule] | None, code: MachineBody | None,
+    told: Sequence[SourceLoopReport],
 ) -> tuple[LoopReport, ...]:
     if not facts.loops:
         return ()
@@ -362,7 +363,7 @@ def _loops(
         LoopReport(
             header=x.header.name,
             line=x.header.line or None,
-            source=source_place(x, module),
+            source=source_place(x, module, told),
             depth=x.depth,
             blocks=len(x.blocks),
             instructions=sum(1 for b in x.blocks for i in b if not i.form.op.pseudo),
@@ -378,8 +379,15 @@ def _loops(
     )
 
 
-def source_place(loop: Loop, module: Module) -> str | None:
-    """"file.cu:44" of the loop's first instruction with a location, or None."""
+def source_place(
+    loop: Loop, module: Module, told: Sequence[SourceLoopReport]
+) -> str | None:
+    """"file.cu:44" of the loop's statement, where that is not told of its first instruction with a
+    location, or None."""
+    for s in told:
+        if loop.header.name in s.roles and s.places:
+            file, line = s.places[0]
+            return f"{file}:{line}"
     for b in loop.blocks:
         for i in b:
             if i.loc is not None and i.loc.line:

@@ -231,7 +231,7 @@ def test_the_command(tmp_path: Path):
         main, ["explain", file, "--loop", "2", "--no-vary", "--verbose"]
     )
     assert run.exit_code == 0, run.output
-    assert "loop $L__BB0_7 (horner.cu:16" in run.output
+    assert "loop $L__BB0_7 (horner.cu:15" in run.output
     assert "├ knobs       not varied" in run.output
     run = CliRunner().invoke(
         main, ["explain", file, "--loop", "$L__BB0_7", "--json", "--no-vary",

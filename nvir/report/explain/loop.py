@@ -267,7 +267,7 @@ def explain(
                                     told, real) if a.place in (None, mine.place)]
     return Explanation(
         str(function.name), function.kind, target, machine.name, knobs.policy, header,
-        loop.header.line or None, source_place(loop, module), loop.depth, _structure(loop),
+        loop.header.line or None, source_place(loop, module, [mine]), loop.depth, _structure(loop),
         body_runs(loop), _variables(loop), unroll,
         tuple(decisions), vary and asked.size <= LARGEST,
         pipeline, pipelined, registers,
