@@ -190,10 +190,29 @@ entry:
 
 @pytest.mark.seed("MEM-02")
 def test_the_pipeline_text_of_the_notes():
-    m = body(move("8"))
+    """It splits structs, lowers copies, and takes parameters apart where that is asked for."""
     text = "lower-aggr-copies<lower-aggr-func-args>"
     assert str(nvir.passes.pipeline.parse_pipeline(text)) == text
-    nvir.run_passes(m, text)
+    source = """define internal void @f({i32, i32} %v, ptr %p, ptr %q) {
+  %w = load {i32, i32}, ptr %p
+  store {i32, i32} %w, ptr %q
+  %x = extractvalue {i32, i32} %v, 1
+  store i32 %x, ptr %p
+  call void @llvm.memmove.p0.p0.i64(ptr %q, ptr %p, i64 8, i1 false)
+  ret void
+}
+define void @g(ptr %p, ptr %q) {
+  call void @f({i32, i32} {i32 1, i32 2}, ptr %p, ptr %q)
+  ret void
+}
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+"""
+    for pipeline, parameters in (("lower-aggr-copies", 3), (text, 4)):
+        m = read(source)
+        nvir.run_passes(m, pipeline, policy="documented")
+        assert len(m["f"].params) == parameters
+        assert "split" in names(m["f"])
+        assert not any(str(i.type).startswith("{") for i in m["f"].instructions())
 
 
 @pytest.mark.seed("MEM-03", "MEM-07")

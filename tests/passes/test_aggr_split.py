@@ -431,6 +431,13 @@ declare {i32, float} @h({i32, float})""")
     t = struct([I32, FLOAT])
     assert split.aux == (t, t)
     assert [r.type for r in split.results] == [I32, FLOAT]
+    nested = read("""define i32 @n({i32, {float, i32}} %v) {
+  %y = extractvalue {i32, {float, i32}} %v, 1, 1
+  ret i32 %y
+}""")
+    apply(nested)
+    whole = nested["n"].params[0].type
+    assert nested["n"].entry.first.aux == (whole, struct([I32, FLOAT, I32]))
     assert g.entry.instructions[1].operands == (g.params[0],)  # passed on as it came
     assert not aggregates_left(m)
     text = str(m)

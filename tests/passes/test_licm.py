@@ -265,6 +265,7 @@ def test_one_preheader_is_made_where_there_is_none():
     assert [i.form.spelling for i in loop.preheader][-2:] == ["mul.lo.u32", "bra"]
 
 
+@pytest.mark.seed("LIC-11")
 def test_an_existing_preheader_serves():
     module = kernel("mul.lo.u32 %r10, %r3, %r1;")
     blocks = len(module["k"].blocks)

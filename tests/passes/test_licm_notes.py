@@ -372,10 +372,12 @@ CHAIN = "add.u32 %r11, %r3, 7; mul.lo.u32 %r12, %r11, %r1; xor.b32 %r10, %r12, %
 
 @pytest.mark.seed("LIC-14")
 def test_forward_marks_what_reads_only_outside():
-    m = marked("add.u32 %r10, %r3, 7; mul.lo.u32 %r11, %r2, %r3; and.b32 %r12, %r3, 5;", upto=2)
+    m = marked("add.u32 %r10, %r3, 7; mul.lo.u32 %r11, %r2, %r3; and.b32 %r12, %r3, 5;"
+               "xor.b32 %r13, %r3, %r2;", upto=2)
     assert candidate(m, "add.u32")
     assert candidate(m, "and.b32")
     assert not candidate(m, "mul.lo.u32")
+    assert not candidate(m, "xor.b32")
     outside = m.by["add.u32"].operands[0]
     assert m.marks.state[outside] is stages.HoistState.EXTERNAL
     assert m.marks.use_count[outside] == 0
@@ -795,9 +797,15 @@ def test_the_fixed_point_finds_what_the_stages_find():
 def test_the_set_based_path_is_off_and_can_be_switched_on():
     assert knob("UseNewLoopInvariantRoutineForHoisting").default is False
     a, b = single(CHAIN), single(CHAIN)
-    run(a)
-    run(b, UseNewLoopInvariantRoutineForHoisting=True)
+    with Trace() as off:
+        run(a)
+    with Trace() as on:
+        run(b, UseNewLoopInvariantRoutineForHoisting=True)
     assert str(a) == str(b)
+    assert off.of("LIC-14")
+    assert not off.of("SET-02")
+    assert on.of("SET-02")
+    assert not on.of("LIC-14")
 
 
 @pytest.mark.seed("SET-03")

@@ -244,6 +244,17 @@ def test_annotation_of_operands() -> None:
     assert ("setp", 0) not in by  # a plain sum has the default class
 
 
+@pytest.mark.seed("SWP-03")
+def test_two_operands_of_a_predicated_instruction_are_not_annotated() -> None:
+    """Its predicate and what it gives where that is false."""
+    text = text_of("ld.global.nc.f32 %f9, [%rd1]; setp.lt.f32 %p7, %f9, %f9; mov.f32 %f8, %f9; "
+                   "@%p7 add.f32 %f8, %f9, %f9;")
+    (i,) = (i for i in nvir.read_ptx(text).functions[-1].instructions()
+            if i.form.name == "add" and i.form.guard is not None)
+    assert len(i.operands) == 4
+    assert [a.index for a in annotate([i], profile("sm_80"))] == [0, 1]
+
+
 def test_knobs_are_marked() -> None:
     mine = [k.name for k in all_knobs() if "loop-pipeline" in k.readers]
     assert len(mine) == 6

@@ -193,7 +193,7 @@ def test_the_phase_is_found_by_its_dump_name_and_runs_in_order():
     assert trace[-1].row == "UNR-45"
 
 
-@pytest.mark.seed("UNR-04")
+@pytest.mark.seed("UNR-04", "UNR-48")
 def test_pressure_is_worked_out_for_each_run():
     """Four predicates that live through the loop, and none once nothing in it reads them."""
     sets = "".join(f"setp.eq.s32 %p1{k}, %r4, {k};" for k in range(4))
@@ -267,7 +267,7 @@ def test_a_latch_without_a_conditional_branch_is_13():
     assert UnrollCode.INDIRECT_EXIT.number == "13"
 
 
-@pytest.mark.seed("UNR-10", "KNB-55", "KNB-27", "IR-14")
+@pytest.mark.seed("UNR-10", "KNB-55", "KNB-27", "IR-14", "IR-16")
 def test_four_causes_and_the_master_knob_give_11():
     convergent = "mov.u32 %r5, %laneid; shfl.sync.idx.b32 %r3, %r3, 0, 31, -1;"
     lanes = "mov.u32 %r1, %laneid;\n" + loop(convergent)
@@ -763,6 +763,14 @@ def test_full_unrolling_wants_something_that_folds():
     assert verdict(plain, literal=False).action == "full"
 
 
+@pytest.mark.seed("UNR-04", "UNR-48")
+def test_the_most_predicates_anywhere_in_the_body_count():
+    """Five are live in the middle, one behind."""
+    sets = "".join(f"setp.eq.s32 %p1{k}, %r3, {k};" for k in range(5))
+    uses = "".join(f"selp.b32 %r3, %r3, %r4, %p1{k};" for k in range(5))
+    assert "5 of 7 predicates" in verdict(loop(sets + uses)).reason
+
+
 @pytest.mark.seed("UNR-43", "UNR-45")
 def test_factor_one_is_24():
     v = verdict(loop(MAD * 4, 1))
@@ -850,6 +858,7 @@ def test_an_unrolled_loop_is_marked_and_has_all_copies():
     f = module["k"]
     f.analyze_cfg()
     main = [b for b in f.blocks if "unrolled" in b.flags]
+    assert main
     assert all("nounroll" in b.pragmas for b in main)
     mads = sum(i.form.name == "mad" for i in f.instructions())
     assert mads == 5 * 4 + 5  # four copies, and the loop for the rest
@@ -922,7 +931,7 @@ RUN_TIME_STRIDE = loop(MAD, 64, step="%r9")
 def test_a_stride_in_a_register_passes_unless_it_has_to_be_a_literal():
     """With ExtractBound's leave it is unrolled as any loop of unknown count; strict, it stays."""
     for strict, bound in (
-        (False, "%r1"), (True, "[NO_BOUND, the stride is known at run time only]"),
+        (False, "%r1"), (True, "[NO_BOUND (16), the stride is known at run time only]"),
     ):
         made, trace = traced(RUN_TIME_STRIDE.replace("%r2, 64", "%r2, %r1"), strict_stride=strict)
         assert (made["L"].code, made["L"].factor) == (

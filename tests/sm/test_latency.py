@@ -230,7 +230,7 @@ def test_stall_caps(table, short, long, notes):
             assert stall_cycles(table, second, first, machine) == long
 
 
-@pytest.mark.seed("GAP-56")
+@pytest.mark.seed("GAP-56", "LAT-06")
 def test_edge_latency_by_policy():
     """Observed: the machine's own. Notes: capped at 64 on long units, at 32 on others."""
     assert edge_latency(SM_80, "FFMA", "FFMA") == 4
