@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import pathlib
 import sys
-import time
 from typing import Any
 
 import nvir
@@ -17,6 +16,7 @@ from nvir import toolchain
 from nvir.ir import Module
 from nvir.ir.clone import clone_module
 from nvir.passes.driver import Driver, Settings
+from tests.effort import effort
 from tests.nvvm_modules import THREADS, arguments
 from tests.passes.conftest import numbered
 from tests.selection import read, run, same
@@ -82,17 +82,11 @@ def same_program(seed: int, pipeline: str, accepted: bool = False) -> None:
         by_libnvvm(copy)
 
 
-def growth(make: Any, pipeline: str, sizes: tuple[int, int] = (300, 1200)) -> float:
-    """How the time for an instruction grows with the size: about 1 for a linear pass."""
+def growth(make: Any, pipeline: str, sizes: tuple[int, int] = (100, 400)) -> float:
+    """How the work for an instruction grows with the size: about 1 for a linear pass."""
     costs = []
     for n in sizes:
-        best = None
-        for _ in range(2):
-            module = make(n)
-            count = sum(1 for f in module.functions for _ in f.instructions())
-            start = time.process_time()
-            nvir.run_passes(module, pipeline)
-            taken = (time.process_time() - start) / count
-            best = taken if best is None else min(best, taken)
-        costs.append(best)
+        module = make(n)
+        count = sum(1 for f in module.functions for _ in f.instructions())
+        costs.append(effort(lambda m=module: nvir.run_passes(m, pipeline)) / count)
     return costs[1] / costs[0]

@@ -66,7 +66,9 @@ def test_a_room_imports_only_what_it_may(room):
 
 
 def fresh(code: str) -> str:
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=NVIR.parent
+    )
     return run.stdout
 
 
@@ -76,12 +78,9 @@ def test_import_is_light():
     assert not set(heavy) & set(loaded)
 
 
-def test_import_takes_less_than_120_ms():
-    code = (
-        "import time; t = time.process_time(); import nvir;"
-        "print(time.process_time() - t)"
-    )
-    assert min(float(fresh(code)) for _ in range(5)) < 0.12
+def test_import_is_little_work():
+    code = "from tests.effort import effort; effort(lambda: __import__('nvir'), most=5_000)"
+    fresh(code)
 
 
 def test_nothing_in_the_package_leans_on_files_outside():

@@ -216,6 +216,11 @@ class Instruction(Value, Printed):
             old.drop_use(self)
             new.add_use(self)
 
+    def arriving(self, block: Block) -> Value:
+        """What a phi is where control comes from `block`."""
+        v: Value = self._operands[self.aux.index(block)]
+        return v
+
     def set_incoming(self, values: Sequence[Value], blocks: Sequence[Block]) -> None:
         """Replace all operands of a phi: `values[i]` arrives from `blocks[i]`."""
         if len(values) != len(blocks):
@@ -226,6 +231,18 @@ class Instruction(Value, Printed):
     def add(self, value: Value, block: Block) -> None:
         """Add to a phi: `value` arrives from `block`."""
         self.set_incoming((*self._operands, value), (*self.aux, block))
+
+    def replace_incoming(
+        self, block: Block, values: Sequence[Value], blocks: Sequence[Block]
+    ) -> None:
+        """Of a phi: in place of what arrives from `block`, `values[i]` arrives from `blocks[i]`."""
+        self._edited()
+        k, ops = self.aux.index(block), self._operands
+        ops[k].drop_use(self)
+        for v in values:
+            v.add_use(self)
+        self._operands = (*ops[:k], *values, *ops[k + 1 :])
+        self.aux = (*self.aux[:k], *blocks, *self.aux[k + 1 :])
 
     def set_successor(self, old: Block, new: Block) -> None:
         """Wherever the terminator leads to `old` it leads to `new`. Phis are the caller's."""

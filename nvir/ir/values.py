@@ -80,6 +80,11 @@ class Value:
             return 0
         return sum(u.values()) if u.__class__ is dict else 1
 
+    def uses_by(self, user: Instruction) -> int:
+        """How many operands of `user` name this value."""
+        u = self._uses
+        return u.get(user, 0) if u.__class__ is dict else int(u is user)
+
     @property
     def has_uses(self) -> bool:
         u = self._uses

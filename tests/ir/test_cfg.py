@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import networkx as nx
 import pytest
 from hypothesis import assume, given, settings
@@ -14,6 +12,7 @@ from nvir.ir.cfg import delete_block, insert_preheader, split_edge
 from nvir.ir.loops import natural_loops
 from nvir.ir.opcodes.form import form
 from nvir.ir.types import B32, PRED
+from tests.effort import effort
 
 
 def build(edges: list[tuple[int, ...]], phis: bool = True) -> Function:
@@ -300,8 +299,8 @@ def test_a_stale_snapshot_raises_in_check_mode_only(monkeypatch):
 
 
 def test_many_exits_to_one_block_do_not_cost_the_square():
-    """Meeting the dominators of n exits by walking would take n * n / 8 steps: minutes here."""
-    n = 60_000
+    """Meeting the dominators of n exits by walking would take n * n / 8 steps."""
+    n = 4_000
     f = Function("f", "entry", Module())
     f.blocks = blocks = [block.Block(f"b{k}", f) for k in range(n)]
     for k, b in enumerate(blocks[:-1]):
@@ -311,9 +310,7 @@ def test_many_exits_to_one_block_do_not_cost_the_square():
         b.append(Instruction(form("bra", "", "" if len(to) > 1 else None),
                              (undef(PRED),) * (len(to) - 1), aux=to))
     blocks[-1].append(Instruction(form("ret"), aux=()))
-    start = time.process_time()
-    f.analyze_cfg()
-    assert time.process_time() - start < 5
+    effort(f.analyze_cfg, most=200 * n)
     assert f.blocks[-1].idom is f.blocks[4]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import pickle
 import re
 import runpy
@@ -244,20 +243,12 @@ def test_contradictions_are_refused() -> None:
     assert list(t.rows) == ["one"]
 
 
-def test_registering_all_rows_is_quick(tmp_path: Path) -> None:
-    """Under 25 ms of processor time once compiled; the best of four, for a busy machine."""
+def test_registering_all_rows_is_little_work() -> None:
     code = (
-        "import time, nvir.ir.opcodes, nvir.ir.types; t = time.process_time()\n"
-        "import nvir.ir.opcodes.ori; print(time.process_time() - t)"
+        "import nvir.ir.opcodes, nvir.ir.types\nfrom tests.effort import effort\n"
+        "effort(lambda: __import__('nvir.ir.opcodes.ori'), most=60_000)  # 12 ms"
     )
-    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    env["PYTHONPYCACHEPREFIX"] = str(tmp_path)
-    times = [
-        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                             check=True, env=env).stdout)
-        for _ in range(5)
-    ]
-    assert min(times[1:]) < 0.025
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
 
 
 # ------------------------------------------------------------------- folds

@@ -31,6 +31,7 @@ from tests.aggregates import (
     mover,
     names,
 )
+from tests.effort import effort
 from tests.selection import assembles, read
 
 SIZES = (0, 1, 2, 3, 5, 8, 13, 16, 17, 31, 63, 64, 65, 100, 127, 130, 255, 300)
@@ -550,11 +551,8 @@ declare void @llvm.{kind}.p0.p0.i64(ptr, ptr, i64, i1)""")
 
 def test_many_copies_in_one_block_are_linear():
     """Twice the copies take about twice the time: no block is moved again for each."""
-    import time
 
-    from nvir.ir.bulk import bulk
-
-    def seconds(n):
+    def work(n):
         m = nvir.ir.Module("sm_80", level="nvvm")
         f = function(m, "k", VOID, [("a", pointer()), ("b", pointer())], kind="entry")
         a, b = f.params
@@ -562,18 +560,14 @@ def test_many_copies_in_one_block_are_linear():
         for k in range(n):
             memory_call(at, "memmove", at.gep(a, [k], array(I8, 64)), b, const(k), (4, 4))
         at.ret_void()
-        start = time.process_time()
-        with bulk():  # the collector walks what all other tests have left
-            apply(m)
+        spent = effort(lambda: apply(m))
         assert len(f.blocks) == 4 * n + 1
-        return time.process_time() - start
+        return spent
 
     def const(k):
         return nvir.ir.nvvm.const(I64, 8 + k % 3)
 
-    seconds(50)
-    small, large = (min(seconds(n) for _ in range(3)) for n in (150, 750))
-    assert large < 12 * small  # five times the work; the square would be 25 times
+    assert work(120) < 4 * 1.5 * work(30)
 
 
 

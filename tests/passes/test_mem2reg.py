@@ -165,7 +165,7 @@ def many_variables(n: int) -> Module:
 
 
 def test_cost_is_linear():
-    assert growth(many_variables, "mem2reg") < 2.5
+    assert growth(many_variables, "mem2reg") < 1.5
 
 
 @settings(max_examples=15, suppress_health_check=RELAXED)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from corpus import examples
 from hypothesis import given, settings
@@ -19,6 +17,7 @@ from nvir.assembler.regalloc.targets import register_limit, targets
 from nvir.assembler.registers import estimate_registers
 from nvir.sm import profile
 from nvir.toolchain import ptxas
+from tests.effort import effort
 
 P80, P90 = profile("sm_80"), profile("sm_90")
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -305,17 +304,15 @@ def test_an_empty_function_takes_the_least() -> None:
     assert predict(f, P80).registers == 4
 
 
-def test_twenty_thousand_instructions_take_less_than_two_seconds() -> None:
+def test_the_work_on_an_instruction_is_bounded() -> None:
     body = "".join(
         f"ld.global.u32 %r{10 + k % 300}, [%rd1+{4 * (k % 999)}];\n"
         f"mad.lo.u32 %r{10 + (k + 7) % 300}, %r{10 + k % 300}, %r2, %r{10 + (k + 3) % 300};\n"
-        for k in range(10_000)
+        for k in range(1_000)
     )
     f = kernel(body + "st.global.u32 [%rd1], %r17;")
     f.analyze_cfg()
-    start = time.process_time()
-    predict(f, P80)
-    assert time.process_time() - start < 4  # twice the aim: this machine is shared
+    effort(lambda: predict(f, P80), most=2_000 * 900)
 
 
 def _copies(f, module, arch):

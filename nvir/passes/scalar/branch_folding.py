@@ -62,9 +62,7 @@ def thread(s: Simplifier, b: Block) -> bool:
         s.work.append(target)
         return False
     own = {phi: dict(zip(phi.aux, phi.operands, strict=True)) for phi in b.phis}
-    if any(not (u.form.is_phi and u.block is target) for phi in own for u in phi.users):
-        return False
-    if own and any(_names_elsewhere(phi, own, b) for phi in target.phis):
+    if any(not _names_from(u, phi, b, target) for phi in own for u in phi.users):
         return False
     moved = [p for p in s.preds[b] if _agrees(p, b, target, own, s)]
     if not moved or (own and len(moved) < len(s.preds[b])):
@@ -79,9 +77,12 @@ def _keeps_preheader(s: Simplifier, b: Block, header: Block) -> bool:
     return len(s.preds[b]) == 1 and len(outside) == 1
 
 
-def _names_elsewhere(phi: Instruction, own: dict[Instruction, dict[Block, Value]],
-                     b: Block) -> bool:
-    return any(p is not b and v in own for v, p in phi.incoming)
+def _names_from(user: Instruction, phi: Instruction, b: Block, target: Block) -> bool:
+    """Whether a user of a phi of `b` is a phi of the target that names it once, as from `b`."""
+    return (
+        user.form.is_phi and user.block is target and phi.uses_by(user) == 1
+        and user.arriving(b) is phi
+    )
 
 
 def _agrees(p: Block, b: Block, target: Block, own: dict[Instruction, dict[Block, Value]],
@@ -89,11 +90,7 @@ def _agrees(p: Block, b: Block, target: Block, own: dict[Instruction, dict[Block
     """Whether `p`, led past `b`, brings each phi of the target one value."""
     if p not in s.preds[target]:
         return True
-    for phi in target.phis:
-        entries = dict(zip(phi.aux, phi.operands, strict=True))
-        if _through(entries[b], p, own) is not entries[p]:
-            return False
-    return True
+    return all(_through(phi.arriving(b), p, own) is phi.arriving(p) for phi in target.phis)
 
 
 def _through(v: Value, p: Block, own: dict[Instruction, dict[Block, Value]]) -> Value:
@@ -104,15 +101,11 @@ def _through(v: Value, p: Block, own: dict[Instruction, dict[Block, Value]]) -> 
 def _redirect(s: Simplifier, b: Block, target: Block, moved: list[Block],
               own: dict[Instruction, dict[Block, Value]]) -> None:
     stays = len(moved) < len(s.preds[b])
+    new = [p for p in moved if p not in s.preds[target]]
     for phi in target.phis:
-        known = set(phi.aux)
-        entries: dict[Block, Value] = {}
-        for v, source in phi.incoming:  # in the place of the old entry: uses of the others stay
-            if source is not b or stays:
-                entries[source] = v
-            if source is b:
-                entries |= {p: _through(v, p, own) for p in moved if p not in known}
-        phi.set_incoming(list(entries.values()), list(entries))
+        v = phi.arriving(b)
+        values = [v] * stays + [_through(v, p, own) for p in new]
+        phi.replace_incoming(b, values, [b] * stays + new)
     for p in moved:
         assert p.last is not None
         p.last.set_successor(b, target)
@@ -286,8 +279,7 @@ def _may_join(s: Simplifier, b: Block, after: Block, out: Block) -> bool:
         return False
     differ = 0
     for phi in out.phis:
-        entries = dict(zip(phi.aux, phi.operands, strict=True))
-        differ += _needs_select(entries[b], entries[after])
+        differ += _needs_select(phi.arriving(b), phi.arriving(after))
     return differ <= 1
 
 
@@ -308,11 +300,10 @@ def _join(s: Simplifier, b: Block, at: int, after: Block, out: Block) -> None:
     else:
         both = _i1(last, "select", (cond, constant(I1, 0), inner))
     for phi in out.phis:
-        entries = dict(zip(phi.aux, phi.operands, strict=True))
-        near, far = entries[b], entries.pop(after)
+        near, far = phi.arriving(b), phi.arriving(after)
         x, y = (far, near) if at == 0 else (near, far)
-        entries[b] = _select(last, cond, x, y, phi)
-        phi.set_incoming(list(entries.values()), list(entries))
+        phi.replace_incoming(b, [_select(last, cond, x, y, phi)], [b])
+        phi.replace_incoming(after, (), ())
     for phi in then.phis:
         phi.aux = tuple([b if p is after else p for p in phi.aux])
     s.preds[then][b] = s.preds[then].pop(after)
