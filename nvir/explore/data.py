@@ -151,9 +151,9 @@ class Version:
     def diagnostics(self) -> list[dict[str, Any]]:
         """What `nvir check` says of the text as it is edited; of what cannot be read, why."""
         if self.language == "ptx":
-            found = [("syntax", d) for d in self.broken] or check(
+            found = check(
                 self.text.encode("utf-8", "surrogateescape"), PROFILES, self.options.arch,
-                self.module,
+                None if self.broken else self.module,
             )
         elif self.name.endswith((".cu", ".cuh")):
             found = check_inline(self.text, self.name, self.options.arch)

@@ -26,7 +26,7 @@ from nvir.ir import (
     Variable,
     capability,
 )
-from nvir.ir.errors import Diagnostic, ParseError
+from nvir.ir.errors import Diagnostic, NvirError, ParseError
 from nvir.ir.module import first_version
 from nvir.ir.opcodes.form import operand_parts
 from nvir.ir.opcodes.legal import APART
@@ -57,7 +57,7 @@ from nvir.ptx.rules.spelled import (
     operands_problem,
     wide_problem,
 )
-from nvir.ptx.source import load
+from nvir.ptx.source import PtxText, load
 
 # Rows whose addresses of 32 bits the assembler widens.
 WIDENED = ("cp.async.bulk", "cp.async.bulk.tensor", "cp.async.bulk.prefetch", "tensormap.replace",
@@ -67,6 +67,7 @@ WIDENED = ("cp.async.bulk", "cp.async.bulk.tensor", "cp.async.bulk.prefetch", "t
 NO_32_BIT = 90  # architectures from which on a 32-bit address is an error
 # A register, or a modifier that is one too many, in a message.
 _NAMED = re.compile(r"%[\w$]+|(?<=takes no )\.\w+|\.\w+(?= stands)")
+_DIRECTIVE = re.compile(r"\s*\.")
 SHARED_LIMIT = 0xC000  # bytes of static shared memory of a block, on every machine
 _SIZES = (10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87,
           88, 89, 90, 100, 101, 103, 110, 120, 121)
@@ -118,7 +119,10 @@ def check(
     source: object, targets: tuple[str, ...] = (), arch: str | None = None,
     module: Module | None = None,
 ) -> list[tuple[str, Diagnostic]]:
-    """Code and diagnostic of everything found; of a text that cannot be read, the reader's errors.
+    """Code and diagnostic of everything found.
+
+    Of a text that cannot be read these are the reader's errors, and what breaks a rule in the
+    statements beside them where the text can be read without the wrong ones.
 
     `source` is as for `nvir.read_ptx`; `targets` are known beside those of PTX ISA 9.0.
     `arch` is what the module is to be assembled for, by default its own target; `module` is what
@@ -128,7 +132,8 @@ def check(
     try:
         module = module or read_ptx(source)
     except ParseError as e:
-        return [("syntax", d) for d in e.errors]
+        unread = [("syntax", d) for d in e.errors]
+        return sorted([*unread, *_beside(text, e.errors, targets, arch)], key=_place)
     lines = text.text.splitlines()
     found: list[tuple[str, Diagnostic]] = []
 
@@ -166,7 +171,35 @@ def check(
                 older = capability(arch or module.target) < NO_32_BIT
                 lenient = code == "address" and (older or i.form.op.name in WIDENED)
                 tell(code, message, i.line, i.form.spelling, "warning" if lenient else "error")
-    return sorted(found, key=lambda x: (x[1].line, x[1].col))
+    return sorted(found, key=_place)
+
+
+def _place(found: tuple[str, Diagnostic]) -> tuple[int, int]:
+    return found[1].line, found[1].col
+
+
+def _beside(
+    text: PtxText, errors: Sequence[Diagnostic], targets: tuple[str, ...], arch: str | None
+) -> list[tuple[str, Diagnostic]]:
+    """What breaks a rule beside statements that cannot be read: those are blanked out."""
+    code = text.code
+    for d in errors:
+        at = text.line_starts[d.line - 1] + d.col - 1
+        start = max(code.rfind(";", 0, at), text.line_starts[d.line - 1] - 1) + 1
+        end = code.find(";", at) + 1
+        if not end or _DIRECTIVE.match(code, start):
+            return []  # without a declaration, uses of what it declares would be told
+        code = code[:start] + re.sub(r"[^\n]", " ", code[start:end]) + code[end:]
+    try:
+        module = read_ptx(code.encode())
+    except NvirError:
+        return []
+    lines, wrong = text.text.splitlines(), {d.line for d in errors}
+    return [
+        (tag, attrs.evolve(d, file=text.file, source=lines[d.line - 1] if d.line else ""))
+        for tag, d in check(code.encode(), targets, arch, module)
+        if tag not in ("call", "reader", "declaration") and d.line not in wrong
+    ]
 
 
 def _column(line: str, word: str, message: str) -> int:

@@ -355,3 +355,17 @@ def test_llvm_text_is_checked_as_such(tmp_path):
     assert (run.exit_code, run.output.split(": ")[:2]) == (1, [f"{file}:2:16", "error"])
     file.write_text(file.read_text().replace("i64", "i32"))
     assert CliRunner().invoke(main, ["check", str(file)]).exit_code == 0
+
+
+def test_rules_hold_beside_statements_that_cannot_be_read():
+    """One run tells all errors; what follows from a wrong statement alone is not told."""
+    text = HEAD.format(version="8.0", target="sm_80", shared="", statement="""
+    prmt.b32 %r1, %r2, %r3;
+    bra LX;
+    mul.s32 %r1, %r2, %r3; shfl.sync.bfly.b32 %r1, %r2, 1, 31;
+    bar.sync 17;""").replace(".reg .b128 %q<4>;", "")
+    assert [(tag, d.line, d.source.strip()[:8]) for tag, d in check(text)] == [
+        ("syntax", 9, "prmt.b32"), ("syntax", 10, "bra LX;"), ("syntax", 11, "mul.s32 "),
+        ("literal", 12, "bar.sync")]
+    undeclared = text.replace(".reg .pred %p<4>;", ".reg .b33 %p<4>;")
+    assert {tag for tag, _ in check(undeclared)} == {"syntax"}  # no guess without declarations
