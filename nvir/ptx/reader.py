@@ -420,7 +420,9 @@ class ModuleReader(Declarations):
         while more:
             in_register = self.accept(".reg")
             _, space, align, vector, type, attributes = self._qualifiers()
-            if space != "param" and (not in_register or function.kind == "entry"):
+            if (space or "reg") != ("reg" if in_register else "param") or (
+                in_register and function.kind == "entry"
+            ):
                 wanted = "'.param'" if function.kind == "entry" else "'.param' or '.reg'"
                 self.fail(f"a parameter is {wanted}", self.token_start)
             name = self.identifier("a parameter name")

@@ -540,7 +540,11 @@ class Cursor:
         if self.at("true", "false"):
             return constant(t, int(self.next() == "true"))
         if self.kind == "number":
-            return constant(t, self.number())
+            n = self.number()
+            is_float = isinstance(t, ty.FloatType) or (isinstance(t, ty.ScalarType) and t.is_float)
+            if is_float and not 0 <= n < 1 << t.bits:
+                raise BadDatum(f"a float is written as its {t.bits} bits", start)
+            return constant(t, n)
         if self.kind == "string" and self.token[0] == "c":
             try:
                 data = unquoted(self.token[1:]).encode("latin-1")
