@@ -55,7 +55,7 @@ def _row(
     loop: Loop, times: int, body: MachineBody, machine: Profile
 ) -> tuple[float, float] | None:
     mine = pipeline_figures(loop, machine, copies=times).res_mii
-    real = machine_loop(body, loop) if mine is not None else None
+    real = machine_loop(body, loop, machine) if mine is not None else None
     if real is None or mine is None:
         return None
     try:

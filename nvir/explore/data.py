@@ -245,7 +245,7 @@ class Version:
 
         if not loop.is_innermost:
             return {"reason": "it holds other loops; choose an inner one"}
-        found = machine_loop(body, loop) if body is not None else None
+        found = machine_loop(body, loop, self.machine) if body is not None else None
         if body is not None and found is not None:
             stream = body_stream(body, self.machine, found[0])
             code = [i for b in body_path(body, found[0]) for i in body.blocks[b].instructions]

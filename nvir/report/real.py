@@ -155,16 +155,22 @@ def with_real_counts(
     )
 
 
-def machine_loop(body: MachineBody, loop: Loop) -> tuple[BodyLoop, int] | None:
-    """The machine loop of an innermost loop of the text, and how often the body stands in it.
+def machine_loop(
+    body: MachineBody, loop: Loop, machine: Profile
+) -> tuple[BodyLoop, int] | None:
+    """The machine loop of an innermost loop of the text, and how often the body stands in it: by
+    its accesses where it has any, for other operations may carry the line of their only reader.
 
     It is one whose lines are all of that loop; of a main loop and one for the rest, the main loop.
     """
     lines = {i.line for b in loop.blocks for i in b}
+    own = access_lines(body, machine, {i.line for i in accesses_of(loop)})
     found = []
     for x in dict.fromkeys(x for n in lines for x in body.innermost_of_line.get(n, ())):
         if body.copies[x].keys() <= lines:
-            found.append((x, Counter(body.copies[x].values()).most_common(1)[0][0]))
+            accesses = Counter(n for n, b in own if b in x.blocks)
+            copies = Counter((accesses or body.copies[x]).values())
+            found.append((x, copies.most_common(1)[0][0]))
     return max(found, key=lambda x: (x[1], -x[0].header), default=None)
 
 
@@ -177,7 +183,7 @@ def machine_bound(
     from nvir.sm.body import body_path
     from nvir.sm.profile import resource_bound
 
-    found = machine_loop(body, loop) if loop.is_innermost else None
+    found = machine_loop(body, loop, machine) if loop.is_innermost else None
     if found is None:
         return None
     way = [i.opcode for b in body_path(body, found[0]) for i in body.blocks[b].instructions]

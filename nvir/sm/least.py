@@ -23,7 +23,7 @@ Source  SASS of ptxas 13.0.88 (benchmarks/resource_mii.py)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 from nvir.ir import Block, Constant, Instruction, OpKind, SpecialRegister, Value
@@ -41,16 +41,9 @@ def least_resource(
     operations: Sequence[MachineInstruction], loop: Loop, profile: Profile, copies: int = 1
 ) -> tuple[int, str | None]:
     """(ResMII, what binds) of one iteration of a loop whose body will stand `copies` times."""
-    stepping = _stepping(loop) if copies > 1 else set()
     found: list[tuple[tuple[str, ...], int]] = []
     issued = 0
-    gone = _absorbed(operations) | _scaled(operations, set(loop.blocks))
-    for op in operations:
-        family = _family(op)
-        if family is None or op.parent in gone:
-            continue
-        shared = op.parent in stepping or op.parent.form.terminator
-        weight = 1 if shared else copies
+    for op, family, weight in least_operations(operations, loop, copies):
         row = profile.operation(family)
         pipes = row.pipes
         if family == "IADD3.X" or (family == "SHF" and op.parent.form.name == "shl"):
@@ -66,6 +59,19 @@ def least_resource(
     if best is None or not best.uses:
         return 1, None
     return max(1, -(-best.uses // (best.units * copies))), best.resource
+
+
+def least_operations(
+    operations: Sequence[MachineInstruction], loop: Loop, copies: int = 1
+) -> Iterator[tuple[MachineInstruction, str, int]]:
+    """Each operation that remains, what it is, and how often it stands in all copies together."""
+    stepping = _stepping(loop) if copies > 1 else set()
+    gone = _absorbed(operations) | _scaled(operations, set(loop.blocks))
+    for op in operations:
+        family = _family(op)
+        if family is not None and op.parent not in gone:
+            once = op.parent in stepping or op.parent.form.terminator
+            yield op, family, 1 if once else copies
 
 
 def _family(op: MachineInstruction) -> str | None:

@@ -75,9 +75,20 @@ def test_the_rest_of_an_unrolled_loop_is_no_copy_of_the_main_one():
     loops = loops_of(NEST)
     assert machine_copies(loops["INNER"], body, SM_80) == 4
     assert machine_copies(loops["OUTER"], body, SM_80) == 1
-    found = machine_loop(body, loops["INNER"])
+    found = machine_loop(body, loops["INNER"], SM_80)
     assert found is not None
     assert (found[0].header, found[1]) == (2, 4)
+
+
+def test_what_an_access_alone_reads_says_nothing_of_copies():
+    load = [("IMAD.WIDE", INNER_LOAD), ("MOV", INNER_LOAD)] + [("LDG.E", INNER_LOAD)] * 4
+    body = machine_code(
+        ([*load, ("IADD3", INNER_LOAD + 1), ("BRA", INNER_END)], [0, 1]),
+        ([("EXIT", 20)], []),
+    )
+    found = machine_loop(body, loops_of(NEST)["INNER"], SM_80)
+    assert found is not None
+    assert found[1] == 4
 
 
 def test_copies_in_the_loop_around_are_no_loop():
@@ -87,7 +98,7 @@ def test_copies_in_the_loop_around_are_no_loop():
     )
     loops = loops_of(NEST)
     assert machine_copies(loops["INNER"], body, SM_80) == 0
-    assert machine_loop(body, loops["INNER"]) is None
+    assert machine_loop(body, loops["INNER"], SM_80) is None
     assert machine_bound(loops["INNER"], body, SM_80) is None
 
 

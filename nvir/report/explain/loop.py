@@ -297,7 +297,7 @@ def _code(body: MachineBody, loop: Loop, machine: Profile) -> RealLoop | None:
     from nvir.sm.simulate import simulate
     from nvir.sm.simulate.body import body_stream
 
-    found = machine_loop(body, loop) if loop.is_innermost else None
+    found = machine_loop(body, loop, machine) if loop.is_innermost else None
     bound = machine_bound(loop, body, machine)
     if found is None or bound is None:
         return None
