@@ -31,9 +31,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 from nvir.analysis.induction import constant_of
 from nvir.ir import Block, Function, Instruction, Loop, OpKind, Param, Variable, natural_loops
+from nvir.ir.cfg import dominator_tree
 from nvir.ir.values import Argument, SpecialRegister, SymbolOffset, Value
 
 WARP = 32
@@ -45,6 +47,8 @@ class Divergence:
     divergent           the divergent values, each at the place where it is made
     divergent_branches  terminators at which lanes may part, in layout order
     divergent_loops     headers of the loops that lanes leave in different iterations
+    apart               blocks that lanes may run while others of their warp are elsewhere: between
+                        a divergent branch and where all its ways meet again
     """
 
     def __init__(self, function: Function) -> None:
@@ -72,6 +76,19 @@ class Divergence:
         """Whether the lanes that reach the end of a block together may go different ways."""
         t = block.terminator
         return t is not None and t in self._branches
+
+    @cached_property
+    def apart(self) -> frozenset[Block]:
+        """Needs the CFG as it was; linear in the blocks of each divergent branch's ways."""
+        found: set[Block] = set()
+        meet = _meets(self.function) if self.divergent_branches else {}
+        for branch in self.divergent_branches:
+            origin = branch.block
+            assert origin is not None
+            end = meet.get(origin)
+            starts = [s for s in origin._succs if s is not end]
+            found |= _reach(starts, lambda b, end=end: (s for s in b._succs if s is not end))
+        return frozenset(found)
 
     def _is_within(self, block: Block, loop: Loop) -> bool:
         inner = self._loop_of.get(block)
@@ -388,6 +405,30 @@ def _sideways(function: Function) -> set[Block]:
         behind = _reach([source], lambda b: b._preds)
         out |= ahead & behind
     return out
+
+
+def _meets(function: Function) -> dict[Block, Block | None]:
+    """Where all ways from a block meet first: its nearest post-dominator, None behind the end."""
+    order: list[Block] = []
+    ends = [b for b in function.blocks if not b._succs]
+    seen = set(ends)
+    for end in ends:
+        stack = [(end, iter(end._preds))]
+        while stack:
+            block, behind = stack[-1]
+            for p in behind:
+                if p not in seen:
+                    seen.add(p)
+                    stack.append((p, iter(p._preds)))
+                    break
+            else:
+                order.append(block)
+                stack.pop()
+    order.reverse()
+    place = {b: n for n, b in enumerate(order, 1)}
+    ways = [[place[s] for s in b._succs if s in place] or [0] for b in order]
+    idom = dominator_tree([[], *ways]).idom
+    return {b: order[idom[n] - 1] if idom[n] else None for b, n in place.items()}
 
 
 def _reach(start: list[Block], step: Callable[[Block], Iterable[Block]]) -> set[Block]:

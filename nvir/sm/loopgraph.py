@@ -288,14 +288,17 @@ def _is_flag(register: Register) -> bool:
 def variant(expansion: Expansion, phis: AbstractSet[Value]) -> list[MachineInstruction]:
     """The operations that each iteration has to run again, given the phis inside the loop.
 
-    A pure operation whose operands all come from outside is hoisted, and so on with its readers.
+    A pure operation whose operands all come from outside is hoisted, and so on with its readers;
+    none of an instruction with a slow path, which stays whole.
     """
+    whole = {op.parent for op in expansion.operations if op.family == "BSSY"}
     made: set[Register] = set()
     kept: list[MachineInstruction] = []
     for op in expansion.operations:
         if op.rare:
             continue
-        if not op.parent.form.pure or any(r in made or r[0] in phis for r in op.reads):
+        varies = any(r in made or r[0] in phis for r in op.reads)
+        if varies or not op.parent.form.pure or op.parent in whole:
             made.update(op.results)
             kept.append(op)
     return kept

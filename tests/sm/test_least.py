@@ -7,7 +7,7 @@ import pytest
 import nvir
 from nvir.ir.loops import natural_loops
 from nvir.sm import profile
-from nvir.sm.least import least_resource
+from nvir.assembler.least import least_resource
 from nvir.sm.loopgraph import loop_graph
 
 SM_80 = profile("sm_80")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import Loop
 from nvir.report.names import spoken
-from nvir.sm.least import least_resource
+from nvir.assembler.least import least_resource
 from nvir.sm.loopgraph import LoopGraph, loop_graph
 from nvir.sm.mii import Recurrence, minimum_ii
 from nvir.sm.operation import register_name
@@ -60,14 +60,8 @@ def pipeline_figures(
             bounds, ii, stages, reason = made.bounds, made.ii, made.stages, REACHABLE
     except NvirError as e:
         return PipelineFigures(reason=str(e))
-    res_mii: float
-    res_mii, binding = least_resource(found.operations, loop, profile, copies)
-    if res_mii >= bounds.res_mii:
-        res_mii = bounds.res_mii
-        binding = bounds.resource.resource if bounds.resource is not None else None
-    if code is not None:
-        res_mii, binding = code
-        ii = max(ii, math.ceil(res_mii)) if ii is not None else None
+    res_mii, binding = code or least_resource(found.operations, loop, profile, copies)
+    ii = max(ii, math.ceil(res_mii)) if ii is not None else None
     return PipelineFigures(
         res_mii, bounds.rec_mii, max(res_mii, bounds.rec_mii), ii, stages,
         "recurrence" if bounds.rec_mii > res_mii else binding,
