@@ -86,7 +86,9 @@ class Divergence:
             origin = branch.block
             assert origin is not None
             end = meet.get(origin)
-            starts = [s for s in origin._succs if s is not end]
+            starts = [s for s in origin._succs if s is not end and not _only_ends(s)]
+            if len(starts) == 1 and (end not in origin._succs or _only_ends(end)):
+                continue  # nobody waits for lanes that are done
             found |= _reach(starts, lambda b, end=end: (s for s in b._succs if s is not end))
         return frozenset(found)
 
@@ -405,6 +407,10 @@ def _sideways(function: Function) -> set[Block]:
         behind = _reach([source], lambda b: b._preds)
         out |= ahead & behind
     return out
+
+
+def _only_ends(block: Block | None) -> bool:
+    return block is None or (not block._succs and block.first is block.terminator)
 
 
 def _meets(function: Function) -> dict[Block, Block | None]:

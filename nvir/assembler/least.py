@@ -12,6 +12,12 @@ fewer, and a bound that counts the others is none:
     mad.lo of invariants, shl, add         one product with the invariants shifted before the loop
     setp of logic with zero                the logic makes the predicate
     conversions of bytes to floats         one operation
+    a product of 32 bits, read by one sum  one IMAD
+    div.approx, read by one sum            its product is an FFMA
+    a sum with a literal or what is uni-   part of the address in accesses of shared memory, before
+    form, a shift by up to 4               sm_90 with the shift
+    a sum that a phi keeps or not          guarded, without a select
+    shfl.sync of what is uniform           none
     moves of registers and literals        none
     addresses of local memory              the low word of the arithmetic
     loads of 16 bytes of shared memory     one wide load
@@ -21,7 +27,6 @@ fewer, and a bound that counts the others is none:
 Some takes more than the sum of its instructions:
 
     shfl.sync where lanes may be apart     a branch (before sm_90), or WARPSYNC
-    a phi read behind its next value       a move
 
 Where an operation may run on either of two pipes it is counted on the one that is less busy: the
 high half of a sum and a left shift are on the ALU or, as IMAD.X and IMAD.SHL, on the FMA pipe. A
@@ -33,13 +38,15 @@ Source  SASS of ptxas 13.0.88 (benchmarks/resource_mii.py)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import TypeGuard
 
 from nvir.analysis.analyses import Analyses
 from nvir.assembler.regalloc.tables import generation
 from nvir.assembler.regalloc.words import low_words, takes_sign
 from nvir.ir import Block, Constant, Instruction, OpKind, SpecialRegister, Value
+from nvir.ir.symbols import Variable
+from nvir.ir.values import Argument
 from nvir.ir.loops import Loop
 from nvir.sm.machine import literal_of
 from nvir.sm.mii import ResourceUse, critical_pipes
@@ -47,8 +54,13 @@ from nvir.sm.operation import MachineInstruction
 from nvir.sm.profile import Profile
 
 ISSUE = "issue"
+ISSUED = "NOP"  # an issue slot is all that it surely takes
 EITHER = "IADD"  # on the ALU or the FMA pipe
+_OF_ADDRESSES = ("MOV", "UMOV", "S2R", "S2UR", "ULEA", "LDC", "R2UR")  # and of literals
 _STEPS = (OpKind.SUM, OpKind.MULTIPLY, OpKind.SHIFT)
+_TO_INTEGRAL = frozenset(("rni", "rzi", "rmi", "rpi"))
+_LOGIC_INPUTS = 3
+_MOST_SCALED = 4  # bits by which the address of an access may shift its register
 _FLOATS = frozenset(("f16", "f16x2", "bf16", "bf16x2", "f32", "f64"))
 
 
@@ -81,16 +93,21 @@ def least_operations(
     rules = _Rules(loop, profile)
     stepping = _stepping(loop) if copies > 1 else set()
     instructions = list(dict.fromkeys(op.parent for op in operations))
-    gone = _absorbed(instructions) | _scaled(instructions, set(loop.blocks))
-    gone |= _merged_loads([op.parent for op in operations if op.family == "LDS"])
+    gone = rules.gone
+    gone |= _scaled(instructions, set(loop.blocks)) | _shared_addresses(instructions)
+    gone |= _merged([op.parent for op in operations if op.family in ("LDS", "STS")])
+    gone.update([i for i in instructions if rules.is_part(i)])
+    inverted = set[Value]()
+    gone |= _absorbed(instructions, gone)
     for op in operations:
         family = rules.family(op)
+        if family == "MUFU" and op.parent.form.name == "div" and "approx" in op.parent.form.mods:
+            family = None if op.parent.operands[1] in inverted else family
+            inverted.add(op.parent.operands[1])
         if family is not None and op.parent not in gone:
             once = op.parent in stepping or op.parent.form.terminator
             yield op.parent, family, 1 if once else copies
-    for i in instructions:
-        yield from ((i, family, copies) for family in rules.beside(i))
-    yield from ((phi, "MOV", 1) for phi in _moved(loop))
+    yield from ((i, family, copies) for i, family in rules.gathers(instructions))
 
 
 class _Rules:
@@ -100,19 +117,69 @@ class _Rules:
         function = loop.header.function
         assert function is not None
         self.profile = profile
+        self.gone: set[Instruction] = set()
         self.late = generation(profile.capability).late
-        self.analyses = Analyses.of(function)
-        self.low = self.analyses.get("low words", low_words)
+        self.divergence = Analyses.of(function).divergence
+        self.low = Analyses.of(function).get("low words", low_words)
 
-    def beside(self, i: Instruction) -> Iterator[str]:
-        """What an instruction takes beside its own operations."""
-        if i.form.name == "shfl.sync" and i.block in self.analyses.divergence.apart:
-            yield "WARPSYNC" if "gathers_lanes" in self.profile.features else "BRA"
-            if literal_of(i.operands[i.form.n_sources - 1]) is None and not self.late:
-                yield "R2UR"
+    def gathers(self, instructions: Sequence[Instruction]) -> Iterator[tuple[Instruction, str]]:
+        """What brings the lanes of a shuffle together; once for all under one mask."""
+        masks: set[Value] = set()
+        for i in instructions:
+            if i.form.name == "shfl.sync" and i.block in self.divergence.apart:
+                mask = i.operands[i.form.n_sources - 1]
+                if mask in masks or self._is_same(i):
+                    continue
+                if literal_of(mask) is None:
+                    masks.add(mask)
+                yield i, "WARPSYNC" if "gathers_lanes" in self.profile.features else "BRA"
+
+    def _is_same(self, i: Instruction) -> bool:
+        """Whether a shuffle gives each lane what it has."""
+        return not self.divergence.is_divergent(i.operands[0])
+
+    def is_part(self, i: Instruction) -> bool:
+        """Whether an instruction is part of those that read it, or does nothing."""
+        f = i.form
+        if f.guard is not None:
+            return False
+        if f.name == "shfl.sync":
+            return self._is_same(i)
+        if f.kind is OpKind.SELECT:
+            return _keeps(i)
+        if f.kind is OpKind.SHIFT:
+            return not self.late and f.name == "shl" and _shifts_little(i) and all(
+                self._is_offset(u) for u in i.users)
+        return self._is_offset(i)
+
+    def _is_offset(self, v: object) -> bool:
+        """Whether a sum is made by accesses of shared memory, which add a literal or uniform."""
+        if not _is_sum(v) or not _only_addresses(v):
+            return False
+        return any(
+            isinstance(x, Constant) or not self.divergence.is_divergent(x) for x in v.operands
+        ) and not (self.late and any(map(_is_scaled, v.operands)))
 
     def family(self, op: MachineInstruction) -> str | None:
         """The operation that remains of one; None: nothing."""
+        family = self._vector(op)
+        if family is not None and (self._is_uniform(op.parent) or self._is_short(op, family)):
+            return ISSUED
+        return family
+
+    def _is_short(self, op: MachineInstruction, family: str) -> bool:
+        """Whether a conversion has two forms, on different pipes."""
+        short = op.parent.form.name == "cvt" and op.parent.operands[0].type.bits < 32
+        return short and family == "I2F" and "conversions_in_alu" in self.profile.features
+
+    def _is_uniform(self, i: Instruction) -> bool:
+        """Whether an integer operation may run once for the warp, whose lanes are together."""
+        f = i.form
+        if not f.op.uniform or f.terminator or i.block in self.divergence.apart:
+            return False
+        return not any(map(self.divergence.is_divergent, i.results))
+
+    def _vector(self, op: MachineInstruction) -> str | None:
         i, family = op.parent, op.family or ""
         f = i.form
         if f.guard is not None:
@@ -121,11 +188,11 @@ class _Rules:
             return self._of_low_word(op, family)
         if f.name.startswith("shfl"):
             return family if family == "SHFL" else None
-        if f.kind is OpKind.LOAD or f.kind is OpKind.STORE:
+        if f.addresses:
             return family if self._accesses(i, family) else None
         if _is_product(i) or _scales_one_sum(i) or _extends(i):
             return None
-        if _narrows_for_float(i) or _tests_logic(i):
+        if _narrows_for_float(i) or _rounds_for_integer(i) or _tests_logic(i):
             return None
         if f.kind is OpKind.COPY and len(i.operands) == 1:
             return family if isinstance(i.operands[0], SpecialRegister) else None
@@ -137,14 +204,20 @@ class _Rules:
             return _of_long_sum(i, family)
         if f.kind is OpKind.SUM and family == EITHER:
             return self._of_sum(i)
+        if f.kind is OpKind.SUM and any(map(_is_quotient, i.operands)):
+            return None
+        if f.name == "shr" and i.type.bits == 64 and op.results == ((i, 1),):
+            return None if all(u.form.name == "cvt" and u.type.bits <= 32 for u in i.users) else family
         low = op.results[:1] == ((i, 0),)
         return EITHER if f.name == "shl" and family == "SHF" and low else family
 
     def _accesses(self, i: Instruction, family: str) -> bool:
         """Whether it accesses memory, or extends what was loaded: the address of a variable is made
         before the loop."""
+        if i.form.kind is OpKind.ATOMIC:
+            return family not in _OF_ADDRESSES
         if self.profile.units[self.profile.operation(family).unit].ordered:
-            return True
+            return family not in _OF_ADDRESSES
         return family == "SHF" and not (i.use_count == 1 and all(map(_is_long_sum, i.users)))
 
     def _of_low_word(self, op: MachineInstruction, family: str) -> str | None:
@@ -156,10 +229,14 @@ class _Rules:
             return None
         if family == "IMAD.WIDE":
             return "IMAD" if i.form.name == "mad" or not _only_read_by_sums(i) else None
+        if _is_constant_address(i):
+            return None
         return EITHER if i.form.kind in _STEPS and family != "IMAD" else family
 
     def _of_sum(self, i: Instruction) -> str:
         """A 32-bit sum: what it adds decides whether IMAD.IADD could do it."""
+        if any(_is_factor(v, self.gone) for v in i.operands):
+            return "IMAD"
         if any(_shifts_right(v) for v in i.operands):
             return "LEA.HI"
         if self.late:
@@ -170,14 +247,101 @@ class _Rules:
         return "IADD3" if not chain and any(map(_in_bank, i.operands)) else EITHER
 
 
-def _is_sum(v: object) -> bool:
+def _is_sum(v: object) -> TypeGuard[Instruction]:
     return isinstance(v, Instruction) and v.form.kind is OpKind.SUM and v.type.bits == 32
+
+
+def _is_constant_address(i: Instruction) -> bool:
+    """Whether a sum with a variable is made by loads of constant memory."""
+    return i.form.kind is OpKind.SUM and all(u.form.space == "const" for u in i.users) and any(
+        isinstance(_copied(v), Variable) for v in i.operands)
+
+
+def _only_addresses(i: Instruction) -> bool:
+    """Whether a value is read as an address of shared memory alone."""
+    return i.use_count > 0 and all(
+        u.form.space.startswith("shared") and any(
+            u.operands[base] is i and sum(v is i for v in u.operands) == 1
+            for base, _ in u.form.addresses if base >= 0)
+        for u in i.users if isinstance(u, Instruction)
+    )
+
+
+def _shifts_little(i: Instruction) -> bool:
+    n = i.operands[1]
+    return isinstance(n, Constant) and int(n.value) <= _MOST_SCALED
+
+
+def _is_scaled(v: Value) -> bool:
+    return isinstance(v, Instruction) and v.form.name == "shl" and _shifted(v)
+
+
+def _keeps(i: Instruction) -> bool:
+    """Whether one value of a select is made under the predicate, in the register of the other:
+    nothing else reads it, and the other is the select's own phi or ends here."""
+    for v, other in (i.operands[:2], i.operands[1::-1]):
+        if not isinstance(v, Instruction) or v.use_count != 1 or v.block is not i.block:
+            continue
+        if not isinstance(other, Instruction) or v.form.guard is not None:
+            continue
+        own = other.form.is_phi and any(i is x for x in other.operands)
+        if own or all(u is i or u is v for u in other.users):
+            return True
+    return False
+
+
+def _is_factor(v: Value, gone: Set[Instruction]) -> bool:
+    """Whether a product of 32 bits is made by the sum that alone reads it."""
+    if not isinstance(v, Instruction) or v.form.name != "mul" or "lo" not in v.form.mods:
+        return False
+    user = _reader(v, gone)
+    return v.type.bits == 32 and v.form.guard is None and _is_sum(user) and user.block is v.block
+
+
+def _reader(i: Instruction, gone: Set[Instruction]) -> Instruction | None:
+    """The only instruction that reads a value once, of those that remain."""
+    users = [u for u in i.users if u not in gone]
+    return users[0] if len(users) == 1 and users[0].operands.count(i) == 1 else None
+
+
+def _shared_addresses(instructions: Sequence[Instruction]) -> set[Instruction]:
+    """Sums for addresses of shared memory that differ from an earlier one by literals and variables
+    alone, with the sums in them."""
+    seen: set[frozenset[Value]] = set()
+    gone: set[Instruction] = set()
+    for i in instructions:
+        if _is_sum(i) and _only_addresses(i):
+            leaves, sums = _terms(i)
+            if leaves in seen:
+                gone |= sums
+            seen.add(leaves)
+    return gone
+
+
+def _terms(i: Instruction) -> tuple[frozenset[Value], set[Instruction]]:
+    """What a sum adds that is not constant, and the sums that it consists of."""
+    leaves: set[Value] = set()
+    sums = {i}
+    for v in map(_copied, i.operands):
+        if _is_sum(v) and v.use_count == 1 and v.block is i.block and v.form.name == "add":
+            inner, more = _terms(v)
+            leaves |= inner
+            sums |= more
+        elif isinstance(v, Instruction | Argument):
+            leaves.add(v)
+    return frozenset(leaves), sums
+
+
+def _is_quotient(v: Value) -> bool:
+    return (
+        isinstance(v, Instruction) and v.form.name == "div" and "approx" in v.form.mods
+        and v.use_count == 1
+    )
 
 
 def _in_bank(v: Value) -> bool:
     """Whether a value stands in the constant bank."""
-    while isinstance(v, Instruction) and _is_copy(v):
-        v = v.operands[0]
+    v = _copied(v)
     if isinstance(v, SpecialRegister):
         return str(v.name).startswith(("%ntid", "%nctaid"))
     if not isinstance(v, Instruction) or v.form.name != "ld":
@@ -186,23 +350,13 @@ def _in_bank(v: Value) -> bool:
     return v.form.space.startswith("param") and entry and v.block.function.kind == "entry"
 
 
-def _moved(loop: Loop) -> Iterator[Instruction]:
-    """Phis whose next value needs a register of its own: they are read behind where it is made."""
-    if len(loop.blocks) != 1:
-        return
-    place: dict[Value, int] = {i: n for n, i in enumerate(loop.header)}
-    for phi in loop.header.phis:
-        v = next(v for v, b in phi.incoming if b is loop.header)
-        while isinstance(v, Instruction) and v.block is loop.header and _is_copy(v):
-            v = v.operands[0]
-        if isinstance(v, Instruction) and v in place and not v.form.is_phi:
-            if any(place.get(u, -1) > place[v] for u in phi.users):
-                yield phi
-
-
-def _is_copy(i: Instruction) -> bool:
-    f = i.form
-    return f.kind is OpKind.COPY and f.guard is None and len(i.operands) == 1
+def _copied(v: Value) -> Value:
+    """What a value is a copy of."""
+    while isinstance(v, Instruction) and v.form.kind is OpKind.COPY and len(v.operands) == 1:
+        if v.form.guard is not None:
+            break
+        v = v.operands[0]
+    return v
 
 
 def _of_low_product(i: Instruction, family: str) -> str | None:
@@ -248,19 +402,26 @@ def _takes_over(i: Instruction) -> bool:
 _TAKEN_BY = {OpKind.SUM: OpKind.SUM, OpKind.SHIFT: OpKind.SUM, OpKind.LOGIC: OpKind.LOGIC}
 
 
-def _absorbed(instructions: Sequence[Instruction]) -> set[Instruction]:
-    """Instructions that are part of their only reader: IADD3 has three operands, so has LOP3, and
-    LEA shifts one of its two."""
-    full: set[Instruction] = set()  # readers that took one over
+def _absorbed(
+    instructions: Sequence[Instruction], without: Set[Instruction]
+) -> set[Instruction]:
+    """Instructions that are part of their only reader: IADD3 has three operands, so has LOP3, LEA
+    shifts one of its two, and IMAD multiplies two of its three."""
+    inputs: dict[Instruction, set[Value]] = {}  # of logic: with what it took over
+    full: set[Instruction] = set()  # sums that took one over
     gone: set[Instruction] = set()
     for i in instructions:
         f = i.form
-        if f.guard is not None or i._results is not None or _FLOATS.intersection(f.mods):
+        user = _reader(i, without)
+        if i in without or user is None or not _may_join(i) or not _may_join(user) or user.block is not i.block:
             continue
-        user = next(iter(i.users), None) if i.use_count == 1 else None
-        if user is None or user.block is not i.block or user.form.guard is not None:
+        if f.kind is OpKind.LOGIC and user.form.kind is OpKind.LOGIC:
+            mine, its = (inputs.get(x, _variables(x)) for x in (i, user))
+            if len((mine | its) - {i}) <= _LOGIC_INPUTS:
+                inputs[user] = (mine | its) - {i}
+                gone.add(i)
             continue
-        if user.form.kind is not _TAKEN_BY.get(f.kind) or _FLOATS.intersection(user.form.mods):
+        if user.form.kind is not _TAKEN_BY.get(f.kind, OpKind.SUM if _is_factor(i, without) else None):
             continue
         if i in full or user in full or _takes_over(i) or _takes_over(user):
             continue
@@ -269,6 +430,14 @@ def _absorbed(instructions: Sequence[Instruction]) -> set[Instruction]:
             gone.add(i)
             full.add(user)
     return gone
+
+
+def _may_join(i: Instruction) -> bool:
+    return i.form.guard is None and i._results is None and not _FLOATS.intersection(i.form.mods)
+
+
+def _variables(i: Instruction) -> set[Value]:
+    return {v for v in i.operands if not isinstance(v, Constant)}
 
 
 def _scaled(instructions: Sequence[Instruction], inside: set[Block]) -> set[Instruction]:
@@ -294,15 +463,16 @@ def _is_invariant(v: Value, inside: set[Block]) -> bool:
     return v.form.kind is OpKind.CONVERT and _is_invariant(v.operands[0], inside)
 
 
-def _merged_loads(loads: Sequence[Instruction]) -> set[Instruction]:
-    """Loads from shared memory that are part of another: of 16 bytes at a register, one remains."""
-    lines: set[tuple[Value, int]] = set()
+def _merged(accesses: Sequence[Instruction]) -> set[Instruction]:
+    """Accesses of shared memory that are part of another: of 16 bytes at a register, one load and
+    one store remains."""
+    lines: set[tuple[OpKind, Value, int]] = set()
     gone: set[Instruction] = set()
-    for i in dict.fromkeys(loads):
+    for i in dict.fromkeys(accesses):
         base, offset = (i.operands[k] if k >= 0 else None for k in i.form.addresses[0])
         if base is None or i.form.guard is not None or not isinstance(offset, Constant | None):
             continue
-        line = base, (int(offset.value) if offset is not None else 0) // 16
+        line = i.form.kind, base, (int(offset.value) if offset is not None else 0) // 16
         gone.update((i,) if line in lines else ())
         lines.add(line)
     return gone
@@ -375,6 +545,18 @@ def _narrows_for_float(i: Instruction) -> bool:
     users = [u.form for u in i.users]
     return bool(users) and all(
         f.name == "cvt" and not _FLOATS.isdisjoint(f.mods[:-1]) for f in users
+    )
+
+
+def _rounds_for_integer(i: Instruction) -> bool:
+    """Whether a float is rounded for conversions to integers alone, which do it as well."""
+    f = i.form
+    if f.name != "cvt" or not _TO_INTEGRAL.intersection(f.mods) or not i.type.name.startswith("f"):
+        return False
+    users = [u.form for u in i.users]
+    return bool(users) and all(
+        u.name == "cvt" and "rzi" in u.mods and u.mods[-1] in _FLOATS and u.mods[-2] not in _FLOATS
+        for u in users
     )
 
 

@@ -164,7 +164,7 @@ def machine_loop(
     It is one whose lines are all of that loop; of a main loop and one for the rest, the main loop.
     """
     lines = {i.line for b in loop.blocks for i in b}
-    own = access_lines(body, machine, {i.line for i in accesses_of(loop)})
+    own = access_lines(body, machine, {i.line for i in accesses_of(loop) if _is_single(i)})
     found = []
     for x in dict.fromkeys(x for n in lines for x in body.innermost_of_line.get(n, ())):
         if body.copies[x].keys() <= lines:
@@ -172,6 +172,13 @@ def machine_loop(
             copies = Counter((accesses or body.copies[x]).values())
             found.append((x, copies.most_common(1)[0][0]))
     return max(found, key=lambda x: (x[1], -x[0].header), default=None)
+
+
+def _is_single(i: Instruction) -> bool:
+    """Whether an access is one of the machine's."""
+    from nvir.ir import OpKind
+
+    return i.form.kind is OpKind.LOAD or i.form.kind is OpKind.STORE
 
 
 def machine_bound(

@@ -289,7 +289,7 @@ def variant(expansion: Expansion, phis: AbstractSet[Value]) -> list[MachineInstr
     """The operations that each iteration has to run again, given the phis inside the loop.
 
     A pure operation whose operands all come from outside is hoisted, and so on with its readers;
-    none of an instruction with a slow path, which stays whole.
+    of an instruction with a slow path what reads literals alone.
     """
     whole = {op.parent for op in expansion.operations if op.family == "BSSY"}
     made: set[Register] = set()
@@ -298,10 +298,14 @@ def variant(expansion: Expansion, phis: AbstractSet[Value]) -> list[MachineInstr
         if op.rare:
             continue
         varies = any(r in made or r[0] in phis for r in op.reads)
-        if varies or not op.parent.form.pure or op.parent in whole:
+        stays = op.parent in whole and (op.reads or op.family in _BRACKETS)
+        if varies or not op.parent.form.pure or stays:
             made.update(op.results)
             kept.append(op)
     return kept
+
+
+_BRACKETS = ("BSSY", "BRA", "BSYNC")  # of a slow path
 
 
 def graph_dot(found: LoopGraph, times: Iterable[int] | None = None) -> str:

@@ -1,6 +1,6 @@
 """Words of 64-bit values that nothing asks for, and signs that their readers take along.
 
-An address of local memory has 32 bits in the machine, and so has all arithmetic that leads to such
+An address of local or constant memory has 32 bits in the machine, and so has all arithmetic that leads to such
 addresses or to a low word alone. A float's sign is changed, or dropped, by what reads it.
 
 Cost    linear in the 64-bit operations; nothing where no low word is asked for.
@@ -20,6 +20,7 @@ _LOW_TO_LOW = (
 _SIGNED = (  # they take a float operand negated or without its sign
     OpKind.SUM, OpKind.MULTIPLY, OpKind.COMPARE, OpKind.EXTREMUM, OpKind.SPECIAL, OpKind.CONVERT,
 )
+_NARROW = ("local", "const")  # spaces of 32-bit addresses
 _WORD = 32
 
 
@@ -30,7 +31,7 @@ def low_words(function: Function) -> set[Instruction]:
     for block in function.rpo:
         for i in block:
             f = i.form
-            if f.space == "local" or _cuts(f):
+            if f.space in _NARROW or _cuts(f):
                 asked = True
             if i._results is None and i.type.bits == 2 * _WORD and _is_low_to_low(i):
                 found.add(i)
@@ -76,7 +77,7 @@ def _asks_low(user: Instruction, value: Instruction) -> bool:
     f = user.form
     if _cuts(f):
         return True
-    if f.space != "local" or not f.addresses:
+    if f.space not in _NARROW or not f.addresses:
         return False
     bases = {base for base, _ in f.addresses}
     return all(k in bases for k, v in enumerate(user._operands) if v is value)
