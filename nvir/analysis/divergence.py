@@ -29,9 +29,9 @@ Source   Karrenberg, Hack, "Whole-Function Vectorization", CGO 2011; Rosemann, M
 
 from __future__ import annotations
 
+import functools
 import heapq
-from collections.abc import Callable, Iterable
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
 
 from nvir.analysis.induction import constant_of
 from nvir.ir import Block, Function, Instruction, Loop, OpKind, Param, Variable, natural_loops
@@ -77,7 +77,7 @@ class Divergence:
         t = block.terminator
         return t is not None and t in self._branches
 
-    @cached_property
+    @functools.cached_property
     def apart(self) -> frozenset[Block]:
         """Needs the CFG as it was; linear in the blocks of each divergent branch's ways."""
         found: set[Block] = set()
@@ -89,7 +89,7 @@ class Divergence:
             starts = [s for s in origin._succs if s is not end and not _only_ends(s)]
             if len(starts) == 1 and (end not in origin._succs or _only_ends(end)):
                 continue  # nobody waits for lanes that are done
-            found |= _reach(starts, lambda b, end=end: (s for s in b._succs if s is not end))
+            found |= _reach(starts, functools.partial(_succs_but, end))
         return frozenset(found)
 
     def _is_within(self, block: Block, loop: Loop) -> bool:
@@ -407,6 +407,10 @@ def _sideways(function: Function) -> set[Block]:
         behind = _reach([source], lambda b: b._preds)
         out |= ahead & behind
     return out
+
+
+def _succs_but(end: Block | None, block: Block) -> Iterator[Block]:
+    return (s for s in block._succs if s is not end)
 
 
 def _only_ends(block: Block | None) -> bool:

@@ -1,7 +1,8 @@
 """Words of 64-bit values that nothing asks for, and signs that their readers take along.
 
-An address of local or constant memory has 32 bits in the machine, and so has all arithmetic that leads to such
-addresses or to a low word alone. A float's sign is changed, or dropped, by what reads it.
+An address of local or constant memory has 32 bits in the machine, and so has all arithmetic that
+leads to such addresses or to a low word alone. A float's sign is changed, or dropped, by what reads
+it.
 
 Cost    linear in the 64-bit operations; nothing where no low word is asked for.
 """
@@ -96,7 +97,8 @@ def takes_sign(i: Instruction) -> bool:
             if f.type.kind != "f" or t.bits < _WORD:
                 return False
             selects = f.kind is OpKind.SELECT and t.bits == _WORD
-            if f.kind not in _SIGNED and not selects:
+            passes = f.kind is OpKind.SIGN and takes_sign(user)
+            if f.kind not in _SIGNED and not selects and not passes:
                 return False
         elif f.kind is not OpKind.SUM or f.type.bits != _WORD or i.form.name != "neg":
             return False

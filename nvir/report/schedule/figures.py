@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from nvir.assembler.least import least_resource
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import Loop
 from nvir.report.names import spoken
-from nvir.assembler.least import least_resource
 from nvir.sm.loopgraph import LoopGraph, loop_graph
 from nvir.sm.mii import Recurrence, minimum_ii
 from nvir.sm.operation import register_name
