@@ -163,8 +163,9 @@ def _terms(i: Instruction) -> tuple[frozenset[Value], set[Instruction]]:
 
 
 def _is_multiple(v: Value) -> bool:
-    return isinstance(v, Instruction) and v.form.name in ("mul", "mad", "shl") and isinstance(
-        v.operands[1], Constant)
+    if not isinstance(v, Instruction) or v.form.kind not in (OpKind.MULTIPLY, OpKind.SHIFT):
+        return False
+    return isinstance(v.operands[1], Constant)
 
 
 def only_addresses(i: Instruction) -> bool:
