@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -183,11 +183,11 @@ def _wants_headers(given: Source) -> bool:
 def compile_tree(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str = "ori",
                  lines: bool = True, fast_math: bool = False,
                  observe: Callable[[str, Module], None] | None = None,
-                 knobs: Knobs | None = None) -> Module:
+                 knobs: Knobs | None = None, floats: Sequence[str] = ()) -> Module:
     """Compile a typed tree. `observe(stage, module)` sees the module at "nvvm" (as generated),
     "optimised" and "ori"; `knobs` hold for IR generation and for every pass."""
     module = _generated(unit, arch, lines, knobs)
-    return compile_module(module, optimise, level, fast_math, observe, knobs)
+    return compile_module(module, optimise, level, fast_math, observe, knobs, floats)
 
 
 def read_module(file: Path, arch: str | None = None) -> Module:
@@ -203,8 +203,9 @@ def read_module(file: Path, arch: str | None = None) -> Module:
 
 def compile_module(module: Module, optimise: int = 3, level: str = "ori", fast_math: bool = False,
                    observe: Callable[[str, Module], None] | None = None,
-                   knobs: Knobs | None = None) -> Module:
-    """Compile a module of level nvvm, as `compile_tree` does the one that it generates."""
+                   knobs: Knobs | None = None, floats: Sequence[str] = ()) -> Module:
+    """Compile a module of level nvvm, as `compile_tree` does the one that it generates. `floats`
+    are options of selection, such as "ftz=true"."""
     from nvir.passes.driver import run_passes
 
     def stage(name: str, pipeline: str) -> None:
@@ -213,7 +214,7 @@ def compile_module(module: Module, optimise: int = 3, level: str = "ori", fast_m
         if observe is not None:
             observe(name, module)
 
-    before, after = pipelines(optimise, fast_math)
+    before, after = pipelines(optimise, fast_math, floats)
     stage("nvvm", "")
     stage("optimised", before)
     if level == "nvvm":
@@ -334,15 +335,19 @@ def _mark(module: Module, asked: dict[tuple[str, str], str]) -> bool:
     return unroll
 
 
-def pipelines(optimise: int, fast_math: bool = False) -> tuple[str, str]:
-    """The passes of a level before selection, and from it on."""
+def pipelines(optimise: int, fast_math: bool = False,
+              floats: Sequence[str] = ()) -> tuple[str, str]:
+    """The passes of a level before selection, and from it on. `floats` come after the options of
+    selection that the level and `fast_math` have."""
     from nvir.passes.presets import preset
 
     before, mark, after = f",{preset(optimise)}".rpartition(",select")
+    held, rest = after.removeprefix("<").split(">", 1) if after.startswith("<") else ("", after)
     if fast_math:
-        options = "fp-contract=fast;fast-math;ftz;prec-div=false;prec-sqrt=false"
-        after = f"<{options}>{after[after.index('>') + 1 :] if after.startswith('<') else after}"
-    after = mark.removeprefix(",") + after
+        held = "fp-contract=fast;fast-math;ftz;prec-div=false;prec-sqrt=false"
+    keys = {x.partition("=")[0] for x in floats}
+    options = [*(x for x in held.split(";") if x and x.partition("=")[0] not in keys), *floats]
+    after = mark.removeprefix(",") + (f"<{';'.join(options)}>" if options else "") + rest
     if optimise >= 2:  # the assembler unrolls loops that test at their end
         after += ",loop-simplify,loop-rotate,const-fold,copy-prop,gvn,dce"
     return before.removeprefix(","), after

@@ -20,6 +20,7 @@ from nvir.cli.common import (
     write_bytes,
     write_output,
 )
+from nvir.frontend import FLOATS
 from nvir.ir.document import json_document
 from nvir.ir.errors import NvirError, Unsupported
 from nvir.ir.module import Module
@@ -28,8 +29,9 @@ from nvir.loading import STDIO, read_bytes
 EMIT = ("tree", "nvvm", "ll", "ori", "ptx", "cubin")
 
 
-_AS_NVCC = ("-w", "-lineinfo", "--expt-relaxed-constexpr", "--expt-extended-lambda",
-            "--extended-lambda", "-G", "-ptx")
+_AS_NVCC = ("-w", "-lineinfo", "--generate-line-info", "-G", "--device-debug", "-g", "-ptx", "-m64",
+            *(f"{dash}{name}" for dash in ("-", "--") for name in (
+                "expt-relaxed-constexpr", "expt-extended-lambda", "extended-lambda")))
 
 
 def refuse(ctx: click.Context, param: click.Parameter, given: bool) -> None:
@@ -56,7 +58,7 @@ def source_options(command: Any) -> Any:
         click.option("-include", "--include", "first", multiple=True, metavar="FILE",
                      help="A header to read before the source."),
         click.option("-U", "undefine", multiple=True, metavar="NAME", help="No such macro."),
-        click.option("--fast-math", "--use_fast_math", is_flag=True,
+        click.option("--fast-math", "--use_fast_math", "-use_fast_math", is_flag=True,
                      help="Approximations of functions and divisions will do."),
         click.option("--std", "-std", default="c++17", show_default=True, metavar="STD",
                      help="The language's version."),
@@ -65,6 +67,27 @@ def source_options(command: Any) -> Any:
     ):
         command = option(command)
     return command
+
+
+def float_options(command: Any) -> Any:
+    """`-ftz`, `-prec-div` …, whose values are in the context's `meta`."""
+    for name in FLOATS:
+        command = click.option(f"-{name}", f"--{name}", type=bool, hidden=True, expose_value=False,
+                               callback=_keep_float)(command)
+    return command
+
+
+def _keep_float(ctx: click.Context, param: click.Parameter, given: bool | None) -> None:
+    if given is not None:
+        ctx.meta[param.opts[0]] = given
+
+
+def _floats(known: dict[str, bool]) -> list[str]:
+    """The options of selection for nvcc's of floats: those given, over those of a database."""
+    given = known | {name: value for name in FLOATS
+                     if (value := click.get_current_context().meta.get(f"-{name}")) is not None}
+    return [f"fp-contract={'fast' if value else 'off'}" if name == "fmad"
+            else f"{name}={str(value).lower()}" for name, value in given.items()]
 
 
 @click.command("compile")
@@ -77,8 +100,9 @@ def source_options(command: Any) -> Any:
 @click.option("-dlink", "linked", is_flag=True, hidden=True, callback=refuse, expose_value=False)
 @click.option("-O", "optimise", type=click.IntRange(0, 3), default=3, show_default=True,
               metavar="LEVEL", help="How much to optimise.")
-@click.option("--arch", "-arch", metavar="SM", default="sm_80", show_default=True,
-              callback=known_arch, help="Architecture, such as sm_90.")
+@click.option("-maxrregcount", "--maxrregcount", "most", type=int, hidden=True)
+@click.option("--arch", "-arch", "--gpu-architecture", metavar="SM", default="sm_80",
+              show_default=True, callback=known_arch, help="Architecture, such as sm_90.")
 @click.option("--backend", type=click.Choice(("nvir", "libnvvm")), default="nvir",
               show_default=True,
               help="Who makes PTX: nvir, or NVIDIA's library with libdevice.")
@@ -91,6 +115,7 @@ def source_options(command: Any) -> Any:
 @click.option("--tune", "tunes", is_flag=True,
               help="Put what `nvir tune` finds faster in the place of each kernel.")
 @click.option("--no-lines", is_flag=True, help="Leave out source lines (.loc).")
+@float_options
 @source_options
 @policy_option
 @knob_option
@@ -102,7 +127,7 @@ def command(
     keep: str | None, reports: bool, tunes: bool, no_lines: bool, include: tuple[str, ...],
     define: tuple[str, ...], std: str, fast_math: bool, knobs: tuple[str, ...], output: str | None,
     first: tuple[str, ...], undefine: tuple[str, ...], ignored: bool, database: str | None,
-    relocatable: bool, relocates: bool, policy: str, traced: bool,
+    relocatable: bool, relocates: bool, policy: str, traced: bool, most: int | None,
 ) -> None:
     """Compile FILE: CUDA C++ (.cu), LLVM text (.ll), a tree as JSON, or a Python program that makes
     one.
@@ -111,8 +136,9 @@ def command(
     tree. No CUDA toolkit is needed, but for --emit cubin, which asks ptxas, and for
     --backend libnvvm.
 
-    nvcc's --expt-extended-lambda, --expt-relaxed-constexpr, -w, -lineinfo and -G are taken
-    and change nothing: lines are always there.
+    nvcc's -ftz, -prec-div, -prec-sqrt and -fmad are taken, -maxrregcount with --emit cubin;
+    --expt-extended-lambda, --expt-relaxed-constexpr, -w, -lineinfo and -G are taken and change
+    nothing: lines are always there.
 
     \b
     Examples:
@@ -134,6 +160,7 @@ def command(
     with command_line():
         given = Knobs.parse(knobs, policy)  # type: ignore[arg-type]  # click checked it
     click.get_current_context().with_resource(tracing(traced))
+    floats = _floats({})
     if database is not None:
         from nvir.frontend.cuda.database import command_of
 
@@ -143,6 +170,8 @@ def command(
         first, undefine = (*found.first, *first), (*found.undefine, *undefine)
         arch = (found.arch if not _said("arch") else None) or arch
         std = (found.std if not _said("std") else None) or std
+        most = found.most if most is None else most
+        floats = _floats(found.floats)
     flags = (*(f"-U{name}" for name in undefine), *(x for f in first for x in ("-include", f)))
     kind = emit or {".cubin": "cubin", ".nvir": "ori", ".ll": "ll", ".json": "tree"}.get(
         Path(output or "").suffix, "ptx"
@@ -184,10 +213,11 @@ def command(
     module = None
     if wanted != {"tree"}:
         if backend == "nvir" and given_module is not None:
-            module = compile_module(given_module, optimise, level, fast_math, see, given)
+            module = compile_module(given_module, optimise, level, fast_math, see, given,
+                                    floats)
         elif backend == "nvir":
             module = compile_tree(unit, arch, optimise, level, not no_lines, fast_math, see,
-                                  given)
+                                  given, floats)
         elif ptx := (
             libnvvm_ptx(given_module, arch, optimise, fast_math, level, see, given)
             if given_module is not None
@@ -205,7 +235,7 @@ def command(
             put_winners(module, arch)
             stages.pop("ptx", None)
         if module is not None:
-            _finish(stages, module, wanted, kind, arch)
+            _finish(stages, module, wanted, kind, arch, most)
     if keep is not None:
         _keep(keep, Path(file).stem if file != STDIO else "kernel", stages)
     made = stages[kind]
@@ -305,7 +335,7 @@ def _nvvm(stages: dict[str, str | bytes], module: Module, wanted: set[str], name
 
 
 def _finish(stages: dict[str, str | bytes], module: Module, wanted: set[str], kind: str,
-            arch: str) -> None:
+            arch: str, most: int | None) -> None:
     if module.level != "ori":
         return
     if "ori" in wanted:
@@ -317,18 +347,19 @@ def _finish(stages: dict[str, str | bytes], module: Module, wanted: set[str], ki
 
         stages["ptx"] = print_ptx(module)
     if "cubin" in wanted:
-        made = _assembled(str(stages["ptx"]), arch, kind == "cubin")
+        made = _assembled(str(stages["ptx"]), arch, kind == "cubin", most)
         if made is not None:
             stages["cubin"] = made
 
 
-def _assembled(ptx: str, arch: str, needed: bool) -> bytes | None:
-    """The cubin; without ptxas None, or an error where it is what was asked for."""
+def _assembled(ptx: str, arch: str, needed: bool, most: int | None) -> bytes | None:
+    """The cubin, of at most so many registers where that is said; without ptxas None, or an error
+    where it is what was asked for."""
     from nvir.toolchain.errors import ToolError
     from nvir.toolchain.ptxas import ptxas
 
     try:
-        result = ptxas(ptx, arch)
+        result = ptxas(ptx, arch, options=() if most is None else (f"-maxrregcount={most}",))
     except ToolError:
         if needed:
             raise

@@ -8,3 +8,5 @@
     unit = Unit([...])                    by hand, from JSON, or from a CUDA source
     module = generate(check(unit))        a verified module of level `nvvm`
 """
+
+FLOATS = ("ftz", "prec-div", "prec-sqrt", "fmad")  # nvcc's options of floats, true or false

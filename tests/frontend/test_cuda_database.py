@@ -24,8 +24,10 @@ def entry(tmp_path, command, file="k.cu"):
 
 @pytest.mark.parametrize("command", [
     "nvcc -DN=4 '-DS=\"a b\"' -Iinc -isystem=two -U X -include first.h -std=c++20 -use_fast_math "
-    "-arch=sm_90 -O3 -Xcompiler -fPIC -x cu -c k.cu -o k.o",
-    "nvcc --define-macro N=4 -D 'S=\"a b\"' --include-path inc -isystem two --undefine-macro=X "
+    "-arch=sm_90 -O3 -maxrregcount=40 -ftz true --prec-div=false "
+    "-Xcompiler -fPIC -x cu -c k.cu -o k.o",
+    "nvcc --define-macro N=4 --maxrregcount 40 --ftz=1 -prec-div false "
+    "-D 'S=\"a b\"' --include-path inc -isystem two --undefine-macro=X "
     "--pre-include first.h --std c++20 --use_fast_math "
     "--generate-code=arch=compute_90,code=[compute_90,sm_90] -gencode arch=compute_80,code=sm_80",
 ])
@@ -37,6 +39,7 @@ def test_options_as_nvcc_spells_them(tmp_path, command, split):
     made = command_of(place, str(tmp_path / "k.cu"))
     assert made.define == ["N=4", 'S="a b"']
     assert made.include == [str(tmp_path / "inc"), str(tmp_path / "two")]
+    assert (made.most, made.floats) == (40, {"ftz": True, "prec-div": False})
     assert (made.undefine, made.first) == (["X"], ["first.h"])
     assert (made.std, made.arch, made.fast_math) == ("c++20", "sm_90", True)
     assert command_of(place, None).file == str(tmp_path / "k.cu")
@@ -92,3 +95,21 @@ def test_other_ways_of_nvcc_are_named(arguments, code, said):
     made = CliRunner().invoke(main, ["compile", *arguments])
     assert made.exit_code == code
     assert said in made.output
+
+
+@pytest.mark.parametrize(("options", "wanted"), [
+    ("", "div.rn.f32 sqrt.rn.f32 fma.rn.f32"),
+    ("-ftz=true", "div.rn.ftz.f32 sqrt.rn.ftz.f32 fma.rn.ftz.f32"),
+    ("-prec-div=false --prec-sqrt false", "div.full.f32 sqrt.approx.f32 fma.rn.f32"),
+    ("--fmad=false -maxrregcount 32", "div.rn.f32 sqrt.rn.f32 mul.rn.f32 add.rn.f32"),
+    ("-use_fast_math -prec-div=true", "div.rn.ftz.f32 sqrt.approx.ftz.f32 fma.rn.ftz.f32"),
+])
+@pytest.mark.parametrize("from_database", [False, True])
+def test_options_of_floats(tmp_path, options, wanted, from_database):
+    source = tmp_path / "k.cu"
+    source.write_text("__global__ void k(float *p) { p[0] = p[1] / p[4] + sqrtf(p[2]) * p[3]; }\n")
+    place = written(tmp_path, entry(tmp_path, f"nvcc {options} k.cu"))
+    given = ["-p", place] if from_database else options.split()
+    made = CliRunner().invoke(main, ["compile", str(source), "--front-end", "libclang", *given])
+    found = [w for w in made.output.split() if w.startswith(("div", "sqrt", "fma", "mul", "add.r"))]
+    assert " ".join(found) == wanted

@@ -21,6 +21,7 @@ PAIRS = [
     ("_ZL4ropeILb1ELb0EDhEvPKT1_PS0_iPKif4dims", "_Z4ropeILb1ELb0E6__halfEvPKT1_PS1_iPKif4dims"),
     ("_ZN2ns2inL1kEPDhS1_", "_ZN2ns2in1kEP6__halfS2_"),
     ("_Z1kDhDh", "_Z1k6__halfS_"),
+    ("_Z1kILDn0EEvPi", "_Z1kILDnEEvPi"),
     # a template parameter of a member of a class template is another than the kernel's
     ("_Z6launchIZN4EachIiE2goIfEEvOT_PiEUliE_EviS3_",
      "_Z6launchIZN4EachIiE2goIfEEvOT_PiEUliE_EviT_"),

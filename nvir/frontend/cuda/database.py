@@ -3,7 +3,8 @@
     [{"directory": "/b", "file": "/s/k.cu", "command": "nvcc -I/s/include -DN=4 -arch=sm_90 …"}]
 
 Folders count from `directory`. What changes the code is taken: -I, -isystem, -D, -U, -include,
--std, -use_fast_math, -arch and the first -gencode; all else is nvcc's own affair.
+-std, -use_fast_math, -ftz and its like, -maxrregcount, -arch and the first -gencode; all else is
+nvcc's own affair.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import attrs
 
+from nvir.frontend import FLOATS
 from nvir.ir.document import read_file
 from nvir.ir.errors import NvirError
 
@@ -38,6 +40,8 @@ class Command:
     arch: str | None = None
     std: str | None = None
     fast_math: bool = False
+    most: int | None = None  # registers
+    floats: dict[str, bool] = attrs.Factory(dict)
     include: list[str] = attrs.Factory(list)
     define: list[str] = attrs.Factory(list)
     undefine: list[str] = attrs.Factory(list)
@@ -91,6 +95,11 @@ def _read(entry: dict[str, Any], file: str, path: Path) -> Command:
             name, value = m[1], m[2]
         if name in ("-use_fast_math", "--use_fast_math"):
             made.fast_math = True
+        elif name.lstrip("-") in FLOATS:
+            made.floats[name.lstrip("-")] = (value or next(rest, "")) in ("true", "1")
+        elif name.lstrip("-") == "maxrregcount":
+            given_most = value or next(rest, "")
+            made.most = int(given_most) if given_most.isdecimal() else None
         elif name in ("-I", "-isystem", "-D", "-U", "-include", "-std", "-arch", "-gencode"):
             _take(made, name, value or next(rest, ""), entry.get("directory", ""))
     return made

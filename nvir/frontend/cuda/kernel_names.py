@@ -5,7 +5,8 @@
 They differ in three things. A static kernel has no `L` at nvcc, for host code must find it. And
 `__half` and `__nv_bfloat16`, numbers here, are classes there: `6__half` and `13__nv_bfloat16`. As
 later parts of a name may refer back to a class, all such references are numbered anew.
-And a template parameter does not refer back to one of a lambda's function at another depth.
+And a template parameter does not refer back to one of a lambda's function at another depth, and
+nullptr has no digit.
 
 Method   The name is read into nested tuples, in which `Referable` marks what may be referred back
          to; printing them counts again. A name with a construct that is not read stays as it is.
@@ -205,9 +206,10 @@ class _NameReader:
             head = self.word(3 if self.begins("L") else 6)
             return (head, self.encoding(), self.word(1 if len(head) == 3 else 2))
         if self.begins("L"):
-            literal = self.take(_LITERAL)
-            return literal or (self.word(1), self.type(), self.take(re.compile("n?[0-9a-f]*")),
-                               self.word(1))
+            if literal := self.take(_LITERAL):
+                return literal.replace("Dn0", "Dn")
+            return (self.word(1), self.type(), self.take(re.compile("n?[0-9a-f]*")),
+                    self.word(1))
         if self.begins("J"):
             return (self.word(1), *self.rest(self.argument))
         return self.type()

@@ -16,7 +16,7 @@ class Options:
     ftz          subnormal floats are flushed to zero
     prec_div     division of floats rounds right
     prec_sqrt    square roots of floats round right
-    fast_math    approximations will do everywhere
+    fast_math    approximations will do everywhere else
     """
 
     fp_contract: Literal["off", "on", "fast"] = "on"

@@ -149,9 +149,11 @@ def _bfloat_by_fma(s: Selector, name: str, a: Value, b: Value) -> Value:
     return s.op("fma.rn.bf16", b, c, a)
 
 
-def is_approximate(s: Selector, i: Instruction) -> bool:
-    """Whether an approximation will do."""
-    return bool({"afn", "fast"}.intersection(i.form.mods)) or s.options.fast_math
+def is_approximate(s: Selector, i: Instruction, exact: bool = False) -> bool:
+    """Whether an approximation will do; `exact` where an option of this operation's asks for what
+    rounds right, which comes before fast-math."""
+    fast = s.options.fast_math and not exact
+    return bool({"afn", "fast"}.intersection(i.form.mods)) or fast
 
 
 def _fdiv(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
@@ -160,10 +162,11 @@ def _fdiv(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> P
     if kind in ("f16", "bf16"):
         spelling = "div.full.f32" if is_approximate(s, i) else "div.rn.f32"
         return (through_float(s, t, spelling, a, b),)
-    if kind == "f32" and (is_approximate(s, i) or not s.options.prec_div):
+    approximate = is_approximate(s, i, s.options.prec_div)
+    if kind == "f32" and (approximate or not s.options.prec_div):
         if isinstance(a, Constant) and a.value == 0x3F800000:
             return (s.op(f"rcp.approx{ftz(s, kind)}.f32", b),)
-        how = "approx" if is_approximate(s, i) else "full"
+        how = "approx" if approximate else "full"
         return (s.op(f"div.{how}{ftz(s, kind)}.f32", s.reg(a, kind), b),)
     if isinstance(a, Constant) and a is float_constant(1.0, a.type):
         return (s.op(f"rcp.rn{ftz(s, kind)}.{kind}", b),)

@@ -94,7 +94,8 @@ def _extremum(
 
 def _sqrt(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
     kind, (x,) = _by_float(s, t, args)
-    approximate = kind == "f32" and (is_approximate(s, i) or not s.options.prec_sqrt)
+    exact = s.options.prec_sqrt
+    approximate = kind == "f32" and (not exact or is_approximate(s, i, exact))
     how = "approx" if approximate else "rn"
     return _back(s, t, s.op(f"sqrt.{how}{ftz(s, kind)}.{kind}", x))
 
