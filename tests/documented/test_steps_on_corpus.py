@@ -6,7 +6,7 @@
 DIR holds PTX files, however deep, and may hold CUDA sources with an `index.json` that says how each
 is compiled (benchmarks/cuda_corpus.py). Every step is taken out as in test_steps.py, on the files
 that it runs on, the smallest first, until one gives another result, or another event of another
-step. Steps that no file misses are printed, and must be those of `EXAMPLE`.
+step, and those that are left are the ones of `EXAMPLE`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import pytest
 
 import nvir
 from nvir.assembler.postra import loop_code
-from nvir.compiler import compile_tree
+from nvir.compiler import compile_module, compile_tree, read_source
 from nvir.frontend.check import check
 from nvir.frontend.cuda import Source, read_cuda, source_of
 from nvir.frontend.irgen import Options, generate
@@ -57,6 +57,10 @@ EXAMPLE: dict[str, dict[str, str]] = {
     "asm": {"clobber": "warp_specialised.cu"},
 }
 
+# Sources of which nvir makes PTX with neighbouring loops; nvcc unrolled these.
+BY_NVIR = {"fuse": ("lightgbm/src/objective/cuda/cuda_multiclass_objective.cu",
+                    "lightgbm/src/objective/cuda/cuda_rank_objective.cu")}
+
 # Steps whose result is all that they give: one that says what stands for it cannot be missed.
 BY_VALUE = {"direction", "nounroll_inwards", "passed_over", "pre_scan", "stride_fits", "swaps",
             "feasible", "_structure", "_count_alike"}
@@ -89,8 +93,10 @@ OF_PTX: dict[str, Callable[[Any], Iterator[Any]]] = {
 }
 
 
-def sources() -> Iterator[Source]:
-    """The CUDA sources of an index, as clang is to read them."""
+@cache
+def sources() -> dict[str, Source]:
+    """The CUDA sources of an index, as clang is to read them, by their keys."""
+    made = {}
     index = ROOT / "index.json"
     entries: dict[str, Any] = json.loads(index.read_text()) if index.is_file() else {}
     for key, e in entries.items():
@@ -99,15 +105,16 @@ def sources() -> Iterator[Source]:
         folders = (ROOT / "stubs", *sorted((ROOT / "headers").glob("*/include")))
         include = [str(root / x) for x in e["includes"]] + [str(x) for x in folders]
         given = [x[2:] for x in e["flags"] if x.startswith("-D")]
-        yield Source(path.read_text("utf-8", "surrogateescape"), str(path), tuple(include),
-                     tuple(given))
+        made[key] = Source(path.read_text("utf-8", "surrogateescape"), str(path), tuple(include),
+                           tuple(given))
+    return made
 
 
 @cache
 def units() -> list[Any]:
     """Trees of the sources that nvir reads by itself, those with inline assembly first."""
     made: list[Any] = []
-    for source in sorted(sources(), key=lambda s: "asm" not in s.text):
+    for source in sorted(sources().values(), key=lambda s: "asm" not in s.text):
         try:
             made.append(check(read_cuda(source, "sm_80")[0]))
         except NvirError:
@@ -133,16 +140,29 @@ def compiled(unit: Any) -> bytes:
     return nvir.print_ptx(module).encode()
 
 
+@cache
+def compiled_source(key: str) -> bytes:
+    """The same of a source that needs CUDA's own headers."""
+    module, _ = read_source(sources()[key], "sm_80", lines=False)
+    compile_module(module, knobs=Knobs(policy="documented"))
+    return nvir.print_ptx(module).encode()
+
+
 def compiling(group: str, unit: Any) -> Iterator[Any]:
     yield from OF_PTX[group](compiled(unit))
 
 
+def compiling_source(group: str, key: str) -> Iterator[Any]:
+    yield from OF_PTX[group](compiled_source(key))
+
+
 def tried(group: str) -> Iterator[Run]:
-    """A run of a group for each file of the corpus."""
+    """A run of a group for each file of the corpus, the smallest first."""
     if group in OF_PTX:
         small = sorted((p.stat().st_size, p) for p in ROOT.rglob("*.ptx"))
         yield from (partial(OF_PTX[group], p) for _, p in small)
-        yield from (partial(compiling, group, unit) for unit in units())
+        yield from (partial(compiling_source, group, key) for key in BY_NVIR.get(group, ())
+                    if key in sources())
     else:
         yield from of_trees(group, units())
 
@@ -160,12 +180,12 @@ def test_no_step_of_a_group_is_idle_on_the_corpus(group: str) -> None:
     for run in tried(group):
         files += 1
         idle -= missed(group, idle, run)
-        if not idle:
+        if idle <= set(EXAMPLE.get(group, ())):
             break
     if not files:
         pytest.skip(f"no file under {ROOT} that {group} reads")
     print(f"\n{group}: {len(steps.REMOVED[group])} steps, {files} runs; "
-          f"missed nowhere: {', '.join(sorted(idle)) or 'none'}")
+          f"not missed: {', '.join(sorted(idle)) or 'none'}")
     assert idle <= set(EXAMPLE.get(group, ()))
 
 

@@ -122,7 +122,8 @@ def shown(value: Any, depth: int = 0) -> Any:
         told = [str(shown(v, depth + 1)) for v in value]
         told = told if isinstance(value, tuple | list) else sorted(told)
         more = f" and {len(told) - _MOST} more" if len(told) > _MOST else ""
-        return f"[{', '.join(told[:_MOST])}{more}]"
+        apart = "; " if any(", " in x for x in told) else ", "
+        return f"[{apart.join(told[:_MOST])}{more}]"
     if attrs.has(type(value)):
         names = (*(a.name for a in attrs.fields(type(value))), *getattr(value, "TOLD", ()))
         fields = {name: getattr(value, name) for name in names}

@@ -343,7 +343,8 @@ def _trace(e: Explanation, width: int) -> Iterator[str]:
         yield "trace of the noted steps: row, step (inputs): outcome; nothing is no objection"
     phase = ""
     for text, same in itertools.groupby(_event(event) for event in e.trace):
-        title = _PHASES.get(text[:3], phase)
+        row = text.split()[0]  # phase 24 asks steps of phase 22, too, which begins with its guard
+        title = phase if row[:3] == "UNR" and row != "UNR-01" else _PHASES.get(row[:3], phase)
         if title != phase:
             yield f"  {title}"
         phase, times = title, sum(1 for _ in same)
