@@ -91,6 +91,7 @@ def main() -> None:
                       f"{advised.made.registers} registers, {made.registers} made; cycles "
                       f"{advised.made.cycles.full / base.cycles.full:.2f}, {gains[-1]:.2f} made",
                       flush=True)
+        print(f"{name}: {right} of {count}", flush=True)
     mean = math.exp(statistics.fmean(map(math.log, gains))) if gains else math.nan
     print(f"{count} kernels of the half {given.half}: {right} as said ({right / max(count, 1):.0%}"
           f"), by the PTX {by_ptx}; cycles at full occupancy {mean:.3f} of before; of {silent} "

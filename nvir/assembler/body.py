@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from nvir.analysis.liveness import Liveness
 from nvir.assembler.regalloc.code import Op
 from nvir.assembler.regalloc.colour import Colouring, colour
+from nvir.assembler.regalloc.order import schedule
 from nvir.assembler.regalloc.predict import Prediction, predict
 from nvir.assembler.regalloc.tables import RESERVED, STACK_POINTER, generation
 from nvir.ir import Block, Function
@@ -24,23 +25,31 @@ from nvir.sm.profile import Profile
 from nvir.sm.templates.lookup import template
 
 _PREDICATES = 7
+SLACK = 8  # registers that an order for time may take beyond those that are predicted
 _STACK_POINTER = Span(VECTOR, STACK_POINTER, 1)
 
 
 def predicted_body(
     function: Function, profile: Profile, factors: Mapping[str, int] | None = None,
-    *, live: Liveness | None = None,
+    *, live: Liveness | None = None, timed: bool = False,
 ) -> MachineBody:
-    """The body of one function on one machine; `factors` as in `regalloc.predict`."""
+    """The body of one function on one machine; `factors` as in `regalloc.predict`.
+
+    `timed`: for its cycles. What hardly fits its registers is predicted in an order in which each
+    load waits for the use before it; the assembler finds one that fits and has loads under way.
+    """
     p = predict(function, profile, factors, live=live)
     g = generation(profile.capability)
-    found = colour(p.lowering.code, p.orders, p.registers - RESERVED, g.cool)
+    code, free = p.lowering.code, p.registers - RESERVED
+    orders = p.orders if not timed else [
+        schedule(region, code.widths, free + SLACK)[0] for region in code.regions]
+    found = colour(code, orders, free, g.cool)
     place: dict[Block, int] = {}
-    for n, region in enumerate(p.lowering.code.regions):
+    for n, region in enumerate(code.regions):
         for block in region.blocks:
             place[block] = n
     blocks = []
-    for n, (region, order) in enumerate(zip(p.lowering.code.regions, p.orders, strict=True)):
+    for n, (region, order) in enumerate(zip(code.regions, orders, strict=True)):
         made = BodyBlock(n)
         for op in order:
             made.instructions += _instructions(op, p, found, profile)

@@ -105,7 +105,7 @@ def predict_all(
     out = {}
     for f in candidates:
         try:
-            body = predicted_body(f, profile, factors.get(str(f.name)))
+            body = predicted_body(f, profile, factors.get(str(f.name)), timed=True)
         except NvirError:
             continue
         shared = static_shared_memory(f)

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from nvir import gpu, print_ptx, read_ptx, sm
+from nvir.assembler.body import predicted_body
 from nvir.cli import main
 from nvir.report.tuning.measured import measure
 from nvir.report.tuning.table import advice, tuning_json, tuning_lines
@@ -165,6 +166,26 @@ def test_one_warp_alone_takes_the_latency_of_its_loads_and_unrolling_hides_it():
 
 
 @needs_ptxas
+def test_code_that_hardly_fits_is_timed_with_its_loads_under_way():
+    """Many values wait for the loop's end: in the order that takes fewest registers each load
+    would wait for the use before it."""
+    many = range(20)
+    text = UNKNOWN.replace(".reg .f32 %f<4>;", ".reg .f32 %f<4>, %g<20>;").replace(
+        "  mov.u32 %r3, 0;", "\n".join(f"  ld.global.f32 %g{n}, [%rd4+{4 * n}];" for n in many),
+    ).replace("  st.global", "\n".join(f"  add.f32 %f1, %f1, %g{n};" for n in many)
+              + "\n  st.global").replace(
+        "mov.f32 %f1, 0f00000000;", "mov.f32 %f1, 0f00000000;\n  mov.u32 %r3, 0;")
+    text = text.replace('.pragma "nounroll";', "")
+    _, k = kernel_of(text)
+    (loop,) = kernel_loops(k, {}, {}, {})
+    times = []
+    for timed in (False, True):
+        body = predicted_body(k, SM_80, {"LOOP": 8}, timed=timed)
+        w = weights(body, [loop], once(predicted_body(k, SM_80), SM_80), SM_80)
+        times.append(kernel_time(body, SM_80, w, "l2").cycles(16).one_warp)
+    assert times[1] < 0.6 * times[0]
+
+
 def test_full_occupancy_costs_what_issue_slots_and_latency_leave():
     (rolled,), k = codes(UNKNOWN, [LoopSetting(1)])
     w = weights(rolled.body, kernel_loops(k, {"LOOP": 1000}, {}, {}), once(rolled.body, SM_80),
