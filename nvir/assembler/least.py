@@ -207,8 +207,9 @@ class _Rules:
 
     def _is_short(self, op: MachineInstruction, family: str) -> bool:
         """Whether a conversion has two forms, on different pipes."""
-        short = op.parent.form.name == "cvt" and op.parent.operands[0].type.bits < 32
-        return short and family == "I2F" and "conversions_in_alu" in self.profile.features
+        if family != "I2F" or "conversions_in_alu" not in self.profile.features:
+            return False
+        return op.parent.operands[0].type.bits < 32 and op.parent.form.mods[-1].startswith("u")
 
     def _is_uniform(self, i: Instruction) -> bool:
         """Whether an integer operation may run once for the warp, whose lanes are together."""
