@@ -137,7 +137,7 @@ def _by_clang(given: Source, arch: str, optimise: int,
     except ToolError as e:
         raise NvirError(str(e)) from None
     if made.text is None:
-        raise ParseError([d for d in made.told if d.severity == "error"])
+        raise ParseError(made.errors(given.name))
     module = read_ll(made.text.encode())
     module.target, module.name = arch, Path(given.name).stem
     if wrong := wrong_sizes(module):

@@ -18,7 +18,7 @@ class Diagnostic:
     """One thing to tell about a place in a text.
 
     `line` and `col` count from 1; `source` is that line as it stands in the
-    file; `severity` is "error" or "warning".
+    file; `severity` is "error" or "warning", that of `notes`, which say more, "note".
     """
 
     message: str
@@ -27,8 +27,12 @@ class Diagnostic:
     col: int = 0
     source: str = ""
     severity: str = "error"
+    notes: tuple[Diagnostic, ...] = ()
 
     def __str__(self) -> str:
+        return "\n".join([self._alone(), *map(str, self.notes)])
+
+    def _alone(self) -> str:
         where = f"{self.file}:{self.line}:{self.col}: " if self.line else f"{self.file}: "
         head = f"{where}{self.severity}: {_shortened(self.message)}"
         if not self.source:
@@ -36,6 +40,7 @@ class Diagnostic:
         return f"{head}\n{_excerpt(self.source, self.col)}"
 
 
+NOTES = 3  # of an error that are told
 _WIDTH = 160
 _MESSAGE = 1000
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import attrs
 
 from nvir.ir.document import read_file
-from nvir.ir.errors import Diagnostic, NvirError
+from nvir.ir.errors import NOTES, Diagnostic, NvirError
 from nvir.ir.module import capability
 from nvir.toolchain.errors import ToolMissing
 from nvir.toolchain.find import clang_headers, find, header_folders
@@ -37,6 +37,7 @@ _WARNED = re.compile(r"^error: (.*)$", re.M)
 _LENIENT = ("register", "c++11-narrowing", "enum-constexpr-conversion", "invalid-offsetof",
             "missing-template-arg-list-after-template-kw", "reserved-user-defined-literal",
             "int-conversion", "unknown-warning-option")
+_MISSING = re.compile("file not found$")
 _SHARED = "initialization is not supported for __shared__ variables"
 _UNFIT = re.compile(r"precompiled|\.pch\b")  # in what clang says of a file that does not serve
 _VARIABLE = re.compile(r"(\w+)((?:\s*\[[^\]]*\])*)")
@@ -51,6 +52,24 @@ class ClangResult:
 
     text: str | None
     told: list[Diagnostic]
+
+    def errors(self, name: str) -> list[Diagnostic]:
+        """Its errors with their notes: a header that is missing, then those in the file of this
+        name, then those in headers whose notes lead there, each once."""
+        groups: list[tuple[Diagnostic, list[Diagnostic]]] = []
+        for d in self.told:
+            if d.severity != "note":
+                groups.append((d, []))
+            elif groups:
+                groups[-1][1].append(d)
+        made = {}
+        for d, notes in groups:
+            near = [n for n in notes if n.file == name]
+            rank = 3 - bool(near) if d.file != name else not _MISSING.search(d.message)
+            worth = notes if d.file == name or not near else near
+            if d.severity == "error" and (rank, d) not in made:
+                made[rank, d] = attrs.evolve(d, notes=tuple(worth[:NOTES]))
+        return [made[key] for key in sorted(made, key=lambda key: key[0])]
 
 
 @functools.cache

@@ -126,6 +126,26 @@ def test_errors_are_told_at_their_place():
         nvir.compile_cuda("int x;\n", front_end="clang")
 
 
+def test_errors_of_headers_come_last_and_say_who_asks(tmp_path):
+    (tmp_path / "h.h").write_text("""int missing = gone;
+template <class T> __device__ T twice(T x) { return x.no + x.no; }
+""")
+    text = """#include <h.h>
+    __device__ int host_only(); int on_host(int);
+    __global__ void k(int *p) {
+      p[0] = twice(p[1]);
+      p[1] = on_host(2); }
+    """
+    with pytest.raises(ParseError) as e:
+        nvir.compile_cuda(text, name="a.cu", front_end="clang", include=[str(tmp_path)])
+    told = [(d.file.rpartition("/")[2], d.line, [(n.file, n.line) for n in d.notes])
+            for d in e.value.errors]
+    assert told == [("a.cu", 5, [("a.cu", 2)]), ("h.h", 2, [("a.cu", 4)]), ("h.h", 1, [])]
+    assert "note: in instantiation of function template" in str(e.value)
+    with pytest.raises(ParseError, match="note: candidate function not viable: call to __host__"):
+        nvir.compile_cuda(text.partition("\n")[2].replace("twice", ""), front_end="libclang")
+
+
 def test_who_reads(monkeypatch):
     """nvir's own headers stay the default; what they lack and CUDA brings, clang reads."""
     asked = []

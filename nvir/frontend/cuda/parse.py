@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import attrs
 from nvir.frontend.cuda.libclang import library
 from nvir.frontend.cuda.text import MOST_TOKENS, instances, too_long
 from nvir.ir.document import read_file
-from nvir.ir.errors import Diagnostic, NvirError, ParseError
+from nvir.ir.errors import NOTES, Diagnostic, NvirError, ParseError
 
 MAX_STATEMENT = 12  # lines of a statement that a diagnostic may be part of
 HEADERS = Path(__file__).parent / "include"
@@ -94,7 +95,10 @@ class Parsed:
 
     def _diagnostic(self, d: Any) -> Diagnostic:
         severity = "error" if d.severity >= 3 else "warning"
-        return self._at(d.location, _LAUNCH.sub(_LAUNCHES, d.spelling), severity)
+        made = self._at(d.location, _LAUNCH.sub(_LAUNCHES, d.spelling), severity)
+        notes = [self._at(n.location, n.spelling, "note")
+                 for n in islice(d.children, NOTES if d.severity >= 3 else 0)]
+        return attrs.evolve(made, notes=tuple(n for n in notes if not self.is_own(n.file)))
 
     def _at(self, where: Any, text: str, severity: str) -> Diagnostic:
         name = where.file.name if where.file is not None else self.file
