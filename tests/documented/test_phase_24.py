@@ -131,6 +131,17 @@ def test_the_steps_run_in_order_and_each_reads_the_one_before():
     assert found.times[product] - found.times[load] == 64  # the load's stall count, capped
 
 
+@pytest.mark.seed("SWP-07", "SWP-11")
+@pytest.mark.parametrize(("loads", "interval"), [(1, 4), (8, 4), (10, 5), (14, 7)])
+def test_the_interval_begins_at_the_larger_of_both_bounds(loads, interval):
+    """The sum takes four cycles; two loads go out in each."""
+    many = "".join(f"ld.global.nc.f32 %f{3 + k}, [%rd1+{4 * k}]; " for k in range(loads - 1))
+    found, trace = slots_of(text_of(many + SUM))
+    (bound,) = trace.of("SWP-07")
+    assert bound.outcome == interval == found.ii
+    assert bound.inputs["res_mii"] == (loads + 1) // 2
+
+
 @pytest.mark.seed("SWP-06", "GAP-23")
 @pytest.mark.parametrize(("result", "source", "why"), [
     (6, 6, None), (20, 20, None), (26, 26, None), (31, 31, None),  # TEX, LSU, BRA/SMEM

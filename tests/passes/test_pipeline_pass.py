@@ -247,8 +247,8 @@ def test_annotation_of_operands() -> None:
 @pytest.mark.seed("SWP-03")
 def test_two_operands_of_a_predicated_instruction_are_not_annotated() -> None:
     """Its predicate and what it gives where that is false."""
-    text = text_of("ld.global.nc.f32 %f9, [%rd1]; setp.lt.f32 %p7, %f9, %f9; mov.f32 %f8, %f9; "
-                   "@%p7 add.f32 %f8, %f9, %f9;")
+    text = text_of("ld.global.nc.f32 %f9, [%rd1]; setp.lt.f32 %p7, %f9, %f9; "
+                   "ld.global.nc.f32 %f8, [%rd1+4]; @%p7 add.f32 %f8, %f9, %f9;")
     (i,) = (i for i in nvir.read_ptx(text).functions[-1].instructions()
             if i.form.name == "add" and i.form.guard is not None)
     assert len(i.operands) == 4

@@ -944,6 +944,15 @@ def test_a_stride_in_a_register_passes_unless_it_has_to_be_a_literal():
     assert "NotUnrolledNoBound" in [r.code.name for r in remarks]
 
 
+@pytest.mark.seed("UNR-30")
+@pytest.mark.parametrize(("test", "swapped"), [("lt.s32 %p1, %r2, %r1", False),
+                                               ("gt.s32 %p1, %r1, %r2", True)])
+def test_the_side_of_the_bound_is_kept(test, swapped):
+    f = kernel("mov.u32 %r2, 0;\nL:\n" + MAD + f"add.s32 %r2, %r2, 1; setp.{test}; @%p1 bra L;\n")
+    (found,) = natural_loops(f)
+    assert exit_of(found).swapped is swapped
+
+
 @pytest.mark.seed("UNR-45", "UNR-20")
 def test_a_known_count_is_settled_before_the_exit_is_looked_at():
     """K before M: code 12, though the step's block is reached two ways; nothing runs after it."""
