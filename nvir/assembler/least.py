@@ -201,15 +201,7 @@ class _Rules:
             if divisor in self.inverted:
                 return None
             self.inverted.add(divisor)
-        if family is not None and (self._is_uniform(op.parent) or self._is_short(op, family)):
-            return ISSUED
-        return family
-
-    def _is_short(self, op: MachineInstruction, family: str) -> bool:
-        """Whether a conversion has two forms, on different pipes."""
-        if family != "I2F" or "conversions_in_alu" not in self.profile.features:
-            return False
-        return op.parent.operands[0].type.bits < 32 and op.parent.form.mods[-1].startswith("u")
+        return ISSUED if family is not None and self._is_uniform(op.parent) else family
 
     def _is_uniform(self, i: Instruction) -> bool:
         """Whether an integer operation may run once for the warp, whose lanes are together."""
@@ -237,6 +229,8 @@ class _Rules:
             return family if isinstance(i.operands[0], SpecialRegister) else None
         if f.kind is OpKind.SIGN and takes_sign(i):
             return None
+        if family == "LOP3" and f.kind is OpKind.CONVERT and i.type.name == "f32":
+            return None  # what was loaded has no other bits
         if is_low_product(i):
             return _of_low_product(i, family)
         if is_long_sum(i):

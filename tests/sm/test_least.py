@@ -203,3 +203,11 @@ def test_a_slow_path_stays_whole():
     """The reciprocal of an invariant divisor is made in each iteration."""
     found = made("div.rn.f32 %f1, %f1, %f5;", "ld.global.f32 %f5, [%rd20];")
     assert {"BSSY", "BSYNC", "MUFU"} <= set(found.split())
+
+
+@pytest.mark.parametrize(("arch", "family"), [("sm_80", "I2F"), ("sm_86", "I2FP")])
+def test_short_integers_become_floats_in_the_alu_from_sm_86_on(arch: str, family: str):
+    body = "ld.global.u16 %r4, [%rd20]; cvt.u16.u32 %rs1, %r4; cvt.rn.f32.u16 %f2, %rs1;"
+    found = made(body + "add.f32 %f1, %f1, %f2;", ".reg .b16 %rs<4>;", arch).split()
+    assert family in found
+    assert "LOP3" not in found

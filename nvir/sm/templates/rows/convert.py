@@ -82,11 +82,11 @@ def _float(s: Shape, to: ScalarType, of: ScalarType) -> str | None:
 
 
 def _to_float(s: Shape, to: ScalarType, of: ScalarType) -> str:
-    """Up to 32 bits to f32 is arithmetic of its own from sm_90 on, where it rounds as that does."""
+    """Up to 32 bits to f32 is arithmetic of its own from sm_86 on, where it rounds as that does."""
     if s.on("conversions_in_alu") and to.name == "f32" and not s.has("rm", "rp"):
         if of.bits == 32:
             return "I2FP d, a"
-        if of.bits == 8 and of.kind == "u":
+        if of.kind == "u":
             return "LOP3 t0, a; I2FP d, t0"
     return "I2F d, a"
 
