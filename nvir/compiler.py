@@ -57,14 +57,14 @@ def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: 
     module, warnings = read_source(given, arch, optimise, lines, front_end)
     compile_module(module, optimise, level, given.fast_math)
     if not relocatable:
-        check_resolved(module)
+        check_resolved(module, given.name, given.text)
     module.diagnostics += warnings
     return module
 
 
-def check_resolved(module: Module) -> None:
-    """Raise ParseError where code calls a function that is declared alone, as ptxas does, and which
-    no runtime gives."""
+def check_resolved(module: Module, file: str, text: str) -> None:
+    """Raise ParseError where code of a source file of this text calls a function that is declared
+    alone, as ptxas does, and which no runtime gives."""
     from nvir.analysis.callees import callee_name
 
     files = {number: name for number, name, *_ in module.debug.files}
@@ -77,7 +77,9 @@ def check_resolved(module: Module) -> None:
                 at = (files.get(i.loc.file, ""), i.loc.line, i.loc.col) if i.loc else (module.name,)
                 wrong[name] = Diagnostic(f"{name} is called and has no body in this file", *at)
     if wrong:
-        raise ParseError(list(wrong.values()))
+        from nvir.frontend.cuda.asm_sizes import with_source
+
+        raise ParseError([with_source(d, file, text) for d in wrong.values()])
 
 
 def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,

@@ -228,7 +228,7 @@ def command(
             module, stages["ptx"] = read_ptx(ptx), ptx
         if backend == "nvir" and module is not None and not (relocatable or relocates) \
                 and Path(file).suffix != ".ll":
-            check_resolved(module)
+            check_resolved(module, file, read_bytes(file).decode("utf-8", "replace"))
         if module is not None and tunes and level == "ori":
             from nvir.cli.tune import put_winners
 

@@ -136,7 +136,8 @@ def test_a_function_that_emitted_code_calls_has_a_body_or_is_an_error(front_end,
         text = declared + "\n__global__ void k(int *p) {\n  *p = other(3);\n}\n"
         with pytest.raises(ParseError, match=r"other\w+ is called and has no body in this") as e:
             nvir.compile_cuda(text, name="c.cu", front_end=front_end)
-        assert e.value.errors[0].line == 3
+        first = e.value.errors[0]
+        assert (first.file, first.line, first.source) == ("c.cu", 3, "  *p = other(3);")
         made = nvir.compile_cuda(text, front_end=front_end, relocatable=True)
         assert ".extern .func" in nvir.print_ptx(made)
     (tmp_path / "c.cu").write_text(text)
