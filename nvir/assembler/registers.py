@@ -16,13 +16,14 @@ from collections.abc import Mapping
 import attrs
 
 from nvir.analysis.liveness import Liveness, liveness
-from nvir.analysis.pressure import RegisterPressure, register_pressure
+from nvir.analysis.pressure import RegisterPressure, register_pressure, width
 from nvir.assembler.interval import interval
 from nvir.assembler.regalloc.code import live_around
 from nvir.assembler.regalloc.predict import Prediction, predict
 from nvir.assembler.regalloc.tables import IN_FRONT, ROUTINE
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
+from nvir.ir.loops import Loop
 from nvir.ir.values import Value
 from nvir.sm.profile import Profile, profile_for
 
@@ -78,6 +79,18 @@ class RegisterEstimate:
                     sets = live_around(region, order, op)
                     best = max(best, *sets, key=lambda s: sum(widths[v] for v in s))
         return [owner[k] for k in sorted(best) if widths[k] and k in owner]
+
+    def copies(self, loop: Loop) -> int:
+        """How often the code repeats the body of a loop; 1 of code that was not predicted."""
+        p = self.prediction
+        return 1 if p is None else p.lowering.factors.get(loop.header.name, 1)
+
+    def width(self, v: Value) -> int:
+        """Registers that a value takes in that code: of a wide one both halves, or what is left."""
+        assert self.prediction is not None
+        lowering = self.prediction.lowering
+        number = lowering.ids.get(v, -1)
+        return width(v.type) if number < 0 else lowering.code.widths[number]
 
 
 def estimate_registers(

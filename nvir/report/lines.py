@@ -18,7 +18,7 @@ Cost     Linear in the instructions times the registers alive at them.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import attrs
@@ -263,12 +263,14 @@ def explain_values(
             "taken by the operation itself",
         )
     inner = _innermost(peak, live)
-    found = held_values(values, peak, live)
+    found = held_values(values, peak, live, estimate.width)
     yield from found
     rest = estimate.counts.get(peak, 0) - inside - sum(v.registers for v in found)
-    if rest > 0 and inner is not None:
-        at = _line_of(peak)
-        yield LiveValue("(copies)", "", rest, at, at, "in other copies of the unrolled loop")
+    if rest > 0:
+        at, copied = _line_of(peak), inner is not None and estimate.copies(inner) > 1
+        name, why = ("(copies)", "in other copies of the unrolled loop") if copied else (
+            "(parts)", "parts of values that the text does not name, such as sums of addresses")
+        yield LiveValue(name, "", rest, at, at, why)
 
 
 def _innermost(at: Instruction, live: Liveness) -> Loop | None:
@@ -277,9 +279,12 @@ def _innermost(at: Instruction, live: Liveness) -> Loop | None:
     return max(around, key=lambda x: x.depth, default=None)
 
 
-def held_values(values: Iterable[Value], at: Instruction, live: Liveness) -> list[LiveValue]:
+def held_values(
+    values: Iterable[Value], at: Instruction, live: Liveness,
+    registers: Callable[[Value], int] = lambda v: width(v.type),
+) -> list[LiveValue]:
     """Registers that are alive at an instruction, and why: the widest first, then those that
-    live longest."""
+    live longest. `registers` says how many a value takes."""
     inner = _innermost(at, live)
     seen: set[str] = set()
     found = []
@@ -292,7 +297,7 @@ def held_values(values: Iterable[Value], at: Instruction, live: Liveness) -> lis
         uses = sorted(_line_of(u) for u in v.users)
         last = uses[-1] if uses else 0
         found.append(LiveValue(
-            v.name or "?", str(v.type), width(v.type), defined, last, _why(v, at, inner, live),
+            v.name or "?", str(v.type), registers(v), defined, last, _why(v, at, inner, live),
         ))
     found.sort(key=lambda v: (-v.registers, -(abs(v.last_use - v.defined)), v.name))
     return found
