@@ -5,13 +5,14 @@
 
 Each size is read, verified, printed, simplified and reported in a process of its own under a limit
 of memory. A row tells the seconds of the processor (the imports aside), the largest memory, and
-the growth: time over size against the size before it, 1.0 where work is linear. What nvir refuses
-is shown as its error. The exit status is 1 where something crashed or was killed.
+the exponent: 1.0 where work grows as the size does, 2.0 where it grows as the square, against the
+size before it; "-" where a step took too little to tell. What nvir refuses is shown as its error. The exit status is 1 where something crashed or was killed.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import resource
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 MEMORY = 4 << 30
+SHORT = 0.02  # seconds of which a ratio says nothing
 
 
 def kernel(body: str, registers: str = "", name: str = "k") -> str:
@@ -153,9 +155,11 @@ def row(name: str, n: int, before: tuple[int, list[float]] | None) -> tuple[str,
     shown = "  ".join(f"{s} {t:7.2f}" for s, t in zip(STEPS, times, strict=True))
     growth = ""
     if before is not None and before[1]:
-        scale = n / before[0]
-        slopes = [t / max(b, 0.02) / scale for t, b in zip(times, before[1], strict=True)]
-        growth = "  growth " + " ".join(f"{s:.2f}" for s in slopes)
+        scale = math.log(n / before[0])
+        growth = "  exponent " + " ".join(
+            f"{math.log(t / b) / scale:4.2f}" if b >= SHORT else "  - "
+            for t, b in zip(times, before[1], strict=True)
+        )
     return f"{name:12} {n:9} {shown}  {lines[1]} MB{growth}", times, True
 
 
