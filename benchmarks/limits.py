@@ -6,7 +6,8 @@
 Each size is read, verified, printed, simplified and reported in a process of its own under a limit
 of memory. A row tells the seconds of the processor (the imports aside), the largest memory, and
 the exponent: 1.0 where work grows as the size does, 2.0 where it grows as the square, against the
-size before it; "-" where a step took too little to tell. What nvir refuses is shown as its error. The exit status is 1 where something crashed or was killed.
+size before it; "-" where a step took too little to tell. What nvir refuses is shown as its error.
+The exit status is 1 where something crashed or was killed.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 
 import attrs
@@ -93,6 +94,7 @@ def source_loops(
     """
     groups: dict[Hashable, list[Loop]] = {}
     at: dict[Hashable, tuple[Place, ...]] = {}
+    marked = {x for x in loops if has_pragma(x)}
     for loop in loops:
         found, col = _statement(loop, places)
         if (outer := next((x for x in groups.get((found, col), ())
@@ -107,7 +109,7 @@ def source_loops(
             else:
                 found = ()  # of a function without places of its own that is inlined there
         key: Hashable = (found, col) if found else loop
-        if not found and (before := _main_of(loop, groups)) is not None:
+        if not found and (before := _main_of(loop, groups, marked)) is not None:
             key = before
         groups.setdefault(key, []).append(loop)
         at[key] = found
@@ -188,14 +190,25 @@ def heavy(f: Form) -> bool:
         f.type is not None and f.type.is_float and f.op.kind is not OpKind.COPY)
 
 
-def _main_of(loop: Loop, groups: dict[Hashable, list[Loop]]) -> Hashable | None:
+def _main_of(
+    loop: Loop, groups: dict[Hashable, list[Loop]], marked: AbstractSet[Loop]
+) -> Hashable | None:
     """The key of the loop before this one of which this one, without places, is the remainder; or
     which is this one's, as it stands first where the count is not known before."""
+    counts_down = _counts_down(loop)
+    if not counts_down and not marked:
+        return None
     for key in reversed(groups):
         other = groups[key][-1]
-        if other is key and other.parent is loop.parent and _are_one(loop, other):
+        if other is not key or other.parent is not loop.parent:
+            continue
+        if (counts_down and _is_rest(loop, other)) or (other in marked and _is_rest(other, loop)):
             return key
     return None
+
+
+def _counts_down(loop: Loop) -> bool:
+    return any(v.step == -1 for v in induction_variables(loop))
 
 
 def _are_one(loop: Loop, before: Loop) -> bool:
@@ -204,7 +217,7 @@ def _are_one(loop: Loop, before: Loop) -> bool:
 
 def _is_rest(rest: Loop, main: Loop) -> bool:
     """Whether a loop that counts down to zero has one of the copies of another's body."""
-    if not any(v.step == -1 for v in induction_variables(rest)):
+    if not _counts_down(rest):
         return False
     n, share = _ratio(signature(main, places=False), signature(rest, places=False))
     return n > 1 and share == 1 and _stride(main) % n == 0
