@@ -207,3 +207,19 @@ def test_the_printer_refuses_what_legalize_would_have_rewritten():
     ):
         with pytest.raises(nvir.Unsupported, match=f"{what} on llvm7"):
             nvir.print_ll(nvir.read_ll(module_of(body)), "llvm7")
+
+
+def test_sums_with_their_overflow_are_old_enough():
+    """Saturating ones are not: an LLVM 7 knows `uadd.with.overflow` and no `uadd.sat`."""
+    name = "@llvm.uadd.with.overflow.i32(i32 %n, i32 3)"
+    lines = legalized(f"%d = call {{ i32, i1 }} {name}\n%e = extractvalue {{ i32, i1 }} %d, 0\n"
+                      "store i32 %e, ptr %p")
+    assert lines[0] == f"%d = call {{ i32, i1 }} {name}"
+
+
+def test_assembly_names_the_space_that_the_pointer_has():
+    """A shared address is none of generic memory, where stmatrix without `.shared` goes."""
+    lines = legalized(
+        "%s = addrspacecast ptr %p to ptr addrspace(3)\n"
+        "call void @llvm.nvvm.stmatrix.sync.aligned.m8n8.x1.b16.p3(ptr addrspace(3) %s, i32 %n)")
+    assert '"stmatrix.sync.aligned.m8n8.x1.shared.b16 [$0], {$1};", "l,r,~{memory}"' in lines[-1]

@@ -19,12 +19,12 @@ from nvir.ir import Constant, Instruction, SpecialRegister, Unsupported, Value
 from nvir.ir.intrinsics import Intrinsic, find, written
 from nvir.ir.nvvm import Builder, const_like
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
-from nvir.ir.types import IMM, FloatType, PointerType, Type
+from nvir.ir.types import ADDRESS_SPACES, IMM, FloatType, PointerType, Type
 
 _UNKNOWN = re.compile(
     r"llvm\.nvvm\.(redux\.sync\.(add|and|x?or|u?min|u?max)|activemask|nanosleep|idp[24]a\..*|"
     r"cp\.async\.(ca|cg)\.shared\.global\.\d+(\.s)?|"
-    r"cp\.async\.(commit\.group|wait\.group|wait\.all))"
+    r"cp\.async\.(commit\.group|wait\.group|wait\.all)|stmatrix\..*)"
 )
 _NEVER = frozenset(("llvm.nvvm.activemask", "llvm.nvvm.nanosleep"))  # in neither dialect
 _TIMER = "llvm.nvvm.read.ptx.sreg.globaltimer"
@@ -52,7 +52,9 @@ class _AsmOperands:
         return self.values[k], 0
 
     def modifier(self, k: int) -> str:
-        return ""
+        t = self.values[k].type
+        space = t.space if isinstance(t, PointerType) else 0
+        return f".{ADDRESS_SPACES[space]}" if space else ""
 
     def number(self, k: int) -> int:
         return int(getattr(self.values[k], "value", 0))

@@ -217,12 +217,13 @@ def _call(i: Instruction, dialect: str) -> bool:
     if rule is not None and (dialect == "llvm7" or base in _NEITHER):
         b = Builder.ahead_of(i)
         new = rule(b, i, dialect)
+        if new is i:  # it stays as it is
+            return False
         if new is None:
             i.erase()
         else:
             i.replace_with(new)
-        if new is not i:
-            _drop(callee)
+        _drop(callee)
         return True
     if base in _NO_FORM or (dialect == "llvm7" and _NEWER.match(name)):
         raise refuse(f"the intrinsic llvm.{name}", dialect, i)
