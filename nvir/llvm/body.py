@@ -30,6 +30,7 @@ from nvir.llvm.calls import type_of
 from nvir.llvm.grammar import FLAGS, FLAGS_OF, SIMPLE, Grammar
 from nvir.llvm.instructions import METHODS
 from nvir.llvm.lexer import Stop, name_in
+from nvir.llvm.metadata_kinds import KINDS, kind_problem
 
 _NOT_DONE = frozenset((
     "indirectbr", "invoke", "callbr", "resume", "landingpad", "va_arg", "catchswitch", "catchret",
@@ -297,14 +298,10 @@ class DefinitionReader(Grammar):
                 made.block.aux = {"llvm.loop": self.reader.metadata.loop(node, at)}
             elif kind == "!range":
                 self._range(made, self.reader.metadata.node(node, at), at)
-            elif kind == "!nonnull" and not isinstance(made.type, PointerType):
-                raise Stop(f"nonnull is of pointers, not of {made.type}", at)
-            elif kind == "!tbaa" and made.form.name in ("load", "store"):
-                content = self.reader.metadata.node(node, at)
-                if not isinstance(content, tuple) or not content or (
-                    not isinstance(content[0], str | tuple)  # a name, or a node: Ref is a str
-                ):
-                    raise Stop("an access tag begins with a node, or of old with a name", at)
+            elif kind in KINDS:
+                wrong = kind_problem(made, kind, self.reader.metadata.node(node, at))
+                if wrong:
+                    raise Stop(wrong, at)
             elif kind == "!callalign" and made.form.is_call:
                 made.aux = _with_alignments(made.aux, self.reader.metadata.node(node, at))
             elif kind == "!invariant.load" and made.form.name == "load":

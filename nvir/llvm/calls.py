@@ -192,7 +192,10 @@ def _arguments(b: DefinitionReader) -> tuple[list[Value], list[tuple[Any, ...]]]
                 b.k += 1
                 attributes.append(())
             else:
-                attributes.append(b.reader.attributes.parameter(b))
+                words = b.reader.attributes.parameter(b)
+                attributes.append(words)
+                if words:
+                    b.reader.attributes.of_type(b, words, kind, at)
                 if kind is ty.VOID:
                     raise Stop("an argument of type void", at)
                 v = b.value(kind)

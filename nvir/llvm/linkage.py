@@ -60,6 +60,8 @@ class SymbolReader(Grammar):
 
     def variable(self, token: str) -> None:
         at = self.k
+        if len(token) == 1:
+            self.fail("a name such as '@x'")
         self.k += 1
         self.expect("=")
         linkage, words = self.words()

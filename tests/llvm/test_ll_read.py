@@ -189,7 +189,7 @@ def test_tolerated():
         'global i32 0, section "s", comdat($c), align 4\n'
         "define weak_odr dso_local fastcc noundef i32 @f(i32 noundef returned %x) "
         "local_unnamed_addr comdat {\n  #dbg_value(i32 %x, !1, !DIExpression(), !2)\n"
-        '  %r = add i32 %x, 1, !prof !3, !tbaa !4 ; a comment with "quotes"\n  ret i32 %r\n}\n'
+        '  %r = add i32 %x, 1, !foo !3, !bar !4 ; a comment with "quotes"\n  ret i32 %r\n}\n'
         '^0 = module: (path: "x")\n!3 = !{i32 0, i32 9}\n!4 = !{}\n'
     )
     verify(m)

@@ -16,6 +16,7 @@ import pytest
 import nvir
 from nvir.ir.errors import NvirError, ParseError, Unsupported, VerifyError
 from nvir.passes.presets import preset
+from tests.llvm.ll_modules import module_of
 
 _PARTS = re.split(r"^;;; (.*)\n", (pathlib.Path(__file__).parent / "wrong_text.ll").read_text(),
                   flags=re.MULTILINE)[1:]
@@ -64,3 +65,28 @@ def test_llvm_refuses_it_too(kind: str) -> None:
     done = subprocess.run(["llvm-as-19", "-o", "/dev/null", "-"], input=KINDS[kind], text=True,
                           capture_output=True, check=False)
     assert done.returncode != 0
+
+
+@pytest.mark.parametrize("body, wrong", [
+    ("call void @ext(i32 align 4 %n)", "'align' is of pointers"),
+    ("%r = load ptr, ptr %p, !align !9", "align is one i64"),
+    ("%r = load ptr, ptr %p, !align !7", "a power of two"),
+    ("%r = load i32, ptr %p, !nonnull !9", "nonnull is of pointers"),
+    ("%r = fadd float %f, %f, !fpmath !6", "one float above zero"),
+    ("%r = add i32 %n, 1, !tbaa !9", "add has no access tag"),
+    ("br i1 true, label %a, label %a, !prof !5\na:", "1 branch weights of 2 branches"),
+    ('%r = call i32 asm "x", "=r,5"(i32 1)', "there is no output 5"),
+    ("%r = load ptr, ptr %p, !align !8, !nonnull !9", ""),
+    ("%r = fadd float %f, %f, !fpmath !4", ""),
+    ("br i1 true, label %a, label %a, !prof !3\na:", ""),
+    ('%r = call i32 asm "x", "=r,0"(i32 1)', ""),
+])
+def test_metadata_and_attributes_stand_where_they_mean_something(body, wrong):
+    nodes = ('!3 = !{!"branch_weights", i32 1, i32 2}\n!4 = !{float 2.5}\n'
+             '!5 = !{!"branch_weights", i32 1}\n!6 = !{float -1.0}\n!7 = !{i64 3}\n!8 = !{i64 8}\n')
+    text = module_of(body) + nodes
+    if not wrong:
+        nvir.read_ll(text)
+        return
+    with pytest.raises(nvir.ParseError, match=wrong):
+        nvir.read_ll(text)

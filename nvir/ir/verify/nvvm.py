@@ -373,7 +373,8 @@ def _assembly(i: Instruction, asm: InlineAsm) -> str | None:
     wanted = len(parts) - len(outputs)
     if wanted != len(i._operands):
         return f"assembly of {wanted} inputs gets {len(i._operands)} arguments"
-    return None
+    tied = [c for c in parts[len(outputs):] if c.isdigit() and int(c) >= len(outputs)]
+    return f"there is no output {tied[0]} of the assembly" if tied else None
 
 
 _COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
