@@ -67,7 +67,7 @@ def test_llvm_refuses_it_too(kind: str) -> None:
     assert done.returncode != 0
 
 
-@pytest.mark.parametrize("body, wrong", [
+@pytest.mark.parametrize(("body", "wrong"), [
     ("call void @ext(i32 align 4 %n)", "'align' is of pointers"),
     ("%r = load ptr, ptr %p, !align !9", "align is one i64"),
     ("%r = load ptr, ptr %p, !align !7", "a power of two"),
