@@ -30,7 +30,7 @@ from nvir.llvm.calls import type_of
 from nvir.llvm.grammar import FLAGS, FLAGS_OF, SIMPLE, Grammar
 from nvir.llvm.instructions import METHODS
 from nvir.llvm.lexer import Stop, name_in
-from nvir.llvm.metadata_kinds import KINDS, kind_problem
+from nvir.llvm.metadata import KINDS, kind_problem
 
 _NOT_DONE = frozenset((
     "indirectbr", "invoke", "callbr", "resume", "landingpad", "va_arg", "catchswitch", "catchret",
