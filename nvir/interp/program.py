@@ -213,6 +213,8 @@ class Program:
     def initial(self, value: Any) -> int:
         """The number that a scalar of an initialiser stands for."""
         if isinstance(value, Constant):
+            if isinstance(value.value, tuple):
+                raise Unsupported(f"an initial value of type {value.type} among scalars")
             return int(value.value)
         if isinstance(value, SymbolOffset):
             space, base = self.place(None, value.symbol)

@@ -227,6 +227,9 @@ class Operands(Names):
                         zero.append(slot)
         shape = OperandShape(f, tuple(zero))
         shape.signs = "-%s" in punctuation or "!%s" in punctuation
+        if "|" in punctuation.partition(",")[2] and f.op is not UNKNOWN:
+            self.source.error("'|' stands between two results", m.start(3))
+            return None
         if "|" in punctuation and f.op is not UNKNOWN and not f.op.operands[0].paired:
             shape.single = f.op.operands[0].role == DEF
             shape.refused = f"{spelling} has one result, not two with '|'"

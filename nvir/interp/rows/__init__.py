@@ -14,6 +14,7 @@ import attrs
 
 from nvir.interp.leaves import EmittedStep
 from nvir.ir import Instruction, Unsupported
+from nvir.ir.opcodes.ori.modifiers import unknown_modifiers
 
 
 @attrs.define
@@ -40,6 +41,8 @@ class Rows:
         emitter = self.emitters.get(i.form.name)
         if emitter is None:
             raise unsupported(i)
+        if self.level == "ori" and (unknown := unknown_modifiers(i.form)):
+            raise unsupported(i, f"no modifier .{unknown[0]} is known")
         emitter(e)
 
     def special(self, plan: Any, i: Instruction) -> Any:
