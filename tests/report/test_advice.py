@@ -88,4 +88,4 @@ add.s32 %r1, %r1, 1; setp.lt.s32 %p1, %r1, %r2; @%p1 bra L; ret; }}
     f.analyze_cfg()
     found = list(restrict(f, natural_loops(f)[0], "k.cu:3"))
     assert [a.value for a in found] == [1] * said
-    assert all("for parameter 1:" in a.text for a in found)
+    assert all("for param_0:" in a.text for a in found)

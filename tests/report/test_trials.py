@@ -96,7 +96,7 @@ def test_what_stores_hold_up_is_promised_and_tried(tmp_path: Path) -> None:
 """)
     done = CliRunner().invoke(main, ["report", str(file), "--via", "nvcc"])
     told = " ".join(done.output.split())
-    assert "`const … *__restrict__` for parameters 2 and 3: stores no longer hold up" in told
+    assert "`const … *__restrict__` for param_1 and param_2: stores no longer hold up" in told
     assert "by ld.global.nc; by nvcc and ptxas:" in told
     done = CliRunner().invoke(main, ["tune", str(file), "--backend", "nvcc", "--json"])
     assert '"tried": ' in done.output, done.output

@@ -162,7 +162,7 @@ def restrict(function: Function, loop: Loop, place: str) -> Iterator[Advice]:
     found = [params[id(r)] for r in loads if id(r) in params and id(r) not in written]
     if found and stored:
         numbers = tuple(sorted(set(found)))
-        names = f"parameter{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}"
+        names = " and ".join(f"param_{n - 1}" for n in numbers)  # as trip counts name them
         yield Advice(
             "restrict", len(found), None, None,
             f"`const … *__restrict__` for {names}: stores no longer hold up "
