@@ -249,7 +249,8 @@ policy_option = click.option(
 )
 trace_option = click.option(
     "--trace", "traced", is_flag=True,
-    help="Print what each noted step did, with its row, to standard error (--policy documented).",
+    help="Print what each noted step did, with its row, to standard error; needs --policy "
+    "documented.",
 )
 knob_option = click.option(
     "--knob", "knobs", multiple=True, metavar="NAME[@BLOCK]=VALUE",
@@ -379,11 +380,13 @@ def choose_loop(
 
 
 @contextlib.contextmanager
-def tracing(wanted: bool) -> Iterator[None]:
+def tracing(wanted: bool, policy: str) -> Iterator[None]:
     """Where `--trace` is given: print the events of the noted steps that run inside."""
     if not wanted:
         yield
         return
+    if policy != "documented":
+        raise click.UsageError("--trace tells the noted steps: give --policy documented")
     from nvir.ir.text.trace import Trace
 
     with Trace() as trace:

@@ -159,7 +159,7 @@ def command(
 
     with command_line():
         given = Knobs.parse(knobs, policy)  # type: ignore[arg-type]  # click checked it
-    click.get_current_context().with_resource(tracing(traced))
+    click.get_current_context().with_resource(tracing(traced, policy))
     floats = _floats({})
     if database is not None:
         from nvir.frontend.cuda.database import command_of

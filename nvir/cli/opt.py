@@ -132,7 +132,7 @@ def command(
         skip=skip, opt_bisect_limit=opt_bisect_limit,
     )
     driver = Driver(settings)
-    with tracing(traced):
+    with tracing(traced, policy):
         ctx = driver.run(module, steps, knobs=values, profile=machine)
     if emit == "ptx" and module.level == "nvvm":
         from nvir.passes.select import LOWER

@@ -28,6 +28,7 @@ import attrs
 from nvir.ir import Block, Function, Module, bulk, successors
 from nvir.ir.clone import clone_module
 from nvir.ir.errors import NvirError, ParseError, PassError, Unsupported, VerifyError, expect
+from nvir.ir.text.trace import looking_at
 from nvir.ir.verify import verify
 from nvir.passes.context import Context
 from nvir.passes.crash import save_crash
@@ -248,6 +249,7 @@ class _Run:
         before = {f: (f._rpo, list(f.blocks)) for f in functions}
         start = time.perf_counter()
         noted = len(self.ctx.remarks) + self.ctx.counted
+        looking_at("")  # the last pass's loop is not this one's
         changed = pass_.run(unit, self.ctx)
         end = time.perf_counter()
         self.driver.timings.append(Timing(pass_.name, name, start - self.begin, end - start))

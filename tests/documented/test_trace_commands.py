@@ -129,3 +129,19 @@ def test_an_atomic_of_invariant_operands_says_why_it_stays():
     assert "atom.global.add.u32" in remark.message
     assert "it writes what it reads" in remark.message
     assert told("observed") == []
+
+
+def test_events_of_the_next_function_do_not_name_the_last_loop(tmp_path):
+    one = HEAD + "L: " + STEP + "@%p1 bra L;\n" + END
+    two = one[one.index(".visible"):].replace(" k(", " k2(").replace("L", "M")
+    lines = traced(tmp_path, one + two, "opt", "-p", "loop-unroll")
+    heads = [x for x in lines if "UNR-05 pre-scan" in x]
+    assert len(heads) == 2
+    assert not any(x.startswith("L:") for x in heads)
+
+
+def test_a_trace_needs_the_policy_that_it_tells(tmp_path):
+    (tmp_path / "k.ptx").write_text(HEAD + "L: " + STEP + "@%p1 bra L;\n" + END)
+    run = CliRunner().invoke(main, ["opt", str(tmp_path / "k.ptx"), "-p", "licm", "--trace"])
+    assert run.exit_code == 2
+    assert "--policy documented" in run.output
