@@ -25,7 +25,7 @@ export function pressure(kernel, go) {
   const plot = new uPlot({
     width: 600, height: 170, cursor: { y: false }, legend: { live: true },
     scales: { x: { time: false } },
-    axes: [{ ...axis, size: 24, values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map((x) => line[Math.round(x)] ?? "") }, { ...axis, size: 36 }],
+    axes: [{ ...axis, size: 24, values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map((x) => line[Math.round(x)] ?? "") }, { ...axis, size: 36, incrs: [1, 2, 5, 10, 20, 50, 100] }],
     series: [
       { label: "line", value: (/** @type {any} */ _, /** @type {number} */ x) => line[x] ?? "–" },
       { label: real ? "in ptxas's code" : "as ptxas is taken to order it", stroke: colour("--accent"), fill: colour("--wash"), width: 1.5, spanGaps: true, paths: uPlot.paths.stepped({ align: 1 }) },

@@ -26,6 +26,7 @@ const PTX = StreamLanguage.define({
     if (s.eatSpace()) return null;
     if (s.match("//")) return s.skipToEnd(), "comment";
     if (s.match("/*")) return (state.comment = true), "comment";
+    if (s.match(/\.(loc|file)\b/)) return s.skipToEnd(), "comment";
     if (s.match(/"[^"]*"/)) return "string";
     if (s.match(/@!?%\w+/)) return "controlKeyword";
     if (s.match(/%(tid|ntid|ctaid|nctaid|laneid|warpid|clock)\w*(\.[xyz])?/)) return "standard";

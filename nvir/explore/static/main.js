@@ -151,6 +151,7 @@ async function showKernel(scroll) {
   const loops = /** @type {HTMLSelectElement} */ ($("loop"));
   loops.replaceChildren(...got.loops.map((/** @type {Answer} */ x) => h("option", { value: x.header }, " ".repeat(2 * (x.depth - 1)) + x.header)));
   loops.disabled = !got.loops.length;
+  /** @type {HTMLElement} */ (loops.parentElement).hidden = loops.disabled;
   if (!got.loops.some((/** @type {Answer} */ x) => x.header === state.get("loop"))) {
     const first = got.loops.find((/** @type {Answer} */ x) => x.inner);
     state.set("loop", first?.header ?? "");
@@ -230,7 +231,8 @@ function figures() {
   if (real && real.spill_stores !== null) chip(real.spill_stores + real.spill_loads, "bytes spilled");
   if (f.occupancy) {
     chip(f.occupancy.blocks_per_sm, blocks(f.occupancy.blocks_per_sm));
-    chip(`${Math.round(100 * f.occupancy.fraction)} %`, `occupancy${f.occupancy.limiter ? `, limited by ${f.occupancy.limiter}` : ""}`);
+    const full = f.occupancy.fraction === 1;
+    chip(full ? "full" : `${Math.round(100 * f.occupancy.fraction)} %`, `occupancy${f.occupancy.limiter && !full ? `, limited by ${f.occupancy.limiter}` : ""}`);
   }
   chip(f.instructions, "instructions");
   $("figures").replaceChildren(...chips);

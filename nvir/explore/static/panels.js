@@ -33,6 +33,9 @@ function prose(text) {
 /** @param {number | string} n */
 const number = (n) => typeof n === "number" ? n.toLocaleString("en", { maximumFractionDigits: Math.abs(n) < 1000 ? 1 : 0 }) : n;
 
+/** @template T @param {T} n a number of cycles, or what stands in its place */
+const tenths = (n) => typeof n === "number" ? Math.round(n * 10) / 10 : n;
+
 // ---------------------------------------------------------------- loops
 
 /** @param {Answer} f the report's entry of the kernel @param {Actions} act */
@@ -42,21 +45,21 @@ export function loopsPanel(f, act) {
   const told = f.source_loops.map((/** @type {Answer} */ x) => h("article", { class: x.loops.includes(chosen) ? "chosen" : "" },
     h("h3", {}, link(x.line ? `${x.file}:${x.line}` : x.loops[0], () => act.loop(x.loops[0])),
       ...x.called_at.map((/** @type {string} */ at) => h("span", { class: "dim" }, ` called at ${at}`)),
-      ...x.loops.map((/** @type {string} */ name, /** @type {number} */ k) => h("span", {}, " ", h("button", {
+      ...x.loops.map((/** @type {string} */ name, /** @type {number} */ k) => h("span", {}, " ", x.line || k ? h("button", {
         type: "button", class: "tag", "aria-pressed": name === chosen, onclick: () => act.loop(name),
-      }, name), h("span", { class: "dim" }, x.front_end.roles[k] === "whole" ? "" : ` ${x.front_end.roles[k]}`)))),
+      }, name) : null, h("span", { class: "dim" }, x.front_end.roles[k] === "whole" ? "" : ` ${x.front_end.roles[k]}`)))),
     x.front_end.text ? h("p", {}, x.front_end.text) : null,
     x.assembler.text ? h("p", {}, x.assembler.text) : null,
     ...x.advice.map((/** @type {string} */ a) => h("p", { class: "advice" }, prose(a)))));
   const rows = f.loops.map((/** @type {Answer} */ x) => [
-    h("span", {}, " ".repeat(2 * (x.depth - 1)), link(x.header, () => act.loop(x.header))), x.line, x.source, x.trip_count ?? "unknown",
+    h("span", {}, " ".repeat(2 * (x.depth - 1)), link(x.header, () => act.loop(x.header))), x.line, x.trip_count ?? "unknown",
     x.instructions, x.max_live, x.unroll.action === "partial" ? `×${x.unroll.factor}` : x.unroll.action,
-    x.pipeline.mii === null ? null : Math.round(x.pipeline.mii * 10) / 10,
+    tenths(x.pipeline.mii),
   ]);
   const others = f.advice.filter((/** @type {Answer} */ a) => a.place === null);
   return h("div", {}, ...told,
     ...others.map((/** @type {Answer} */ a) => h("p", { class: "advice" }, prose(a.text))),
-    table(["loop", "line", "source", "trip count", "instructions", "live", "ptxas unrolls", "II ≥"], rows),
+    table(["loop", "line", "trip count", "instructions", "live", "ptxas unrolls", "II ≥"], rows),
     h("p", { class: "dim" }, "II ≥: the least cycles an iteration that a modulo schedule could reach; ptxas does not pipeline loops."));
 }
 
@@ -68,7 +71,7 @@ export function loopPanel(made, act) {
     d.pass, h("span", { class: r.kind }, r.message)]));
   const factors = e.factors.map((/** @type {Answer} */ r) => [
     `${r.chosen ? "→ " : ""}${r.factor === "full" ? "full" : `×${r.factor}`}`, r.instructions, r.ii, r.registers, r.blocks_per_sm,
-    r.cycles["1"] ?? r.note, r.cycles["8"] ?? null]);
+    tenths(r.cycles["1"] ?? r.note), tenths(r.cycles["8"] ?? null)]);
   const code = e.machine_code;
   return h("div", {},
     h("h3", {}, "Why ", h("code", {}, e.loop.header), " is as it is"),
@@ -143,7 +146,8 @@ function written(texts, act) {
 export function whatIfPanel(made, header, act, waiting) {
   if (made.error) return h("p", { class: "dim" }, made.error);
   const all = made.candidates.map((/** @type {Answer} */ c) => ({ c, s: settingOf(c, header) }))
-    .filter((/** @type {any} */ x) => !x.s.others);
+    .filter((/** @type {any} */ x) => !x.s.others)
+    .sort((/** @type {any} */ a, /** @type {any} */ b) => rank(a.s.unroll) - rank(b.s.unroll) || a.s.depth - b.s.depth);
   const options = (/** @type {string} */ key, /** @type {(a: string, b: string) => number} */ order) =>
     [...new Set(/** @type {string[]} */ (all.map((/** @type {any} */ x) => x.s[key])))].sort(order);
   const unrolls = options("unroll", (a, b) => rank(a) - rank(b));
@@ -154,12 +158,19 @@ export function whatIfPanel(made, header, act, waiting) {
   const result = h("div", { class: "result", "aria-live": "polite", id: "result" });
   const rows = h("tbody");
 
-  /** @param {string} key @param {string} text @param {any[]} values @param {(v: any) => string} show @param {any} start */
-  function slider(key, text, values, show, start) {
+  /** Why a setting other than the kernel's own was not tried. @param {string} key @param {string} else_ */
+  function only(key, else_) {
+    const own = { unroll: "as is", depth: "0" }[key];
+    return made.refused.find((/** @type {Answer} */ r) => /** @type {any} */ (settingOf({ settings: r.settings }, header))[key] !== own)?.reason ?? else_;
+  }
+
+  /** @param {string} key @param {string} text @param {any[]} values @param {(v: any) => string} show @param {any} start @param {string} why it cannot be moved, where it has one value */
+  function slider(key, text, values, show, start, why) {
+    const stuck = values.length < 2;
     const at = Math.max(0, values.findIndex((v) => String(v) === (state.get(key) ?? String(start))));
     const out = h("output", {}, show(values[at]));
     const input = /** @type {HTMLInputElement} */ (h("input", {
-      type: "range", min: 0, max: values.length - 1, value: at, id: `slide-${key}`, disabled: values.length < 2,
+      type: "range", min: 0, max: values.length - 1, value: at, id: `slide-${key}`, disabled: stuck, "aria-describedby": stuck ? `why-${key}` : null,
       "aria-valuetext": show(values[at]), oninput: () => {
         const value = values[Number(input.value)];
         out.textContent = show(value);
@@ -170,15 +181,16 @@ export function whatIfPanel(made, header, act, waiting) {
     }));
     return { values, input, key, set(/** @type {any} */ value) { input.value = String(values.indexOf(value)); out.textContent = show(value); setState(key, value); },
       get value() { return values[Number(input.value)]; },
-      row: h("label", {}, h("span", {}, text), input, out) };
+      row: h("label", { class: stuck ? "stuck" : "" }, h("span", {}, text), stuck ? h("span", { hidden: true }, input) : input, out,
+        stuck ? h("small", { class: "dim", id: `why-${key}` }, why) : null) };
   }
   const launch = (/** @type {string} */ b) => b === "none" ? "none" : b.startsWith("maxnreg") ? `at most ${b.slice(8)} registers` : `at least ${b.slice(13)} ${blocks(Number(b.slice(13)))}`;
   const s = {
-    block: slider("block", "Threads a block", made.fixed ? [made.block] : sizes, (v) => String(v), made.block),
-    unroll: slider("unroll", "Unroll factor", unrolls, (v) => UNROLLS[v] ?? `×${v}`, "as is"),
-    depth: slider("depth", "Pipelining depth", depths, (v) => (v === "0" ? "0 (none)" : `${v} ahead`), "0"),
-    bounds: slider("bounds", "Launch bounds", bounds, launch, "none"),
-    apart: slider("apart", "Operands", aparts, (v) => (v ? "apart (__restrict__)" : "may overlap"), ""),
+    block: slider("block", "Threads a block", made.fixed ? [made.block] : sizes, (v) => String(v), made.block, "the kernel asks for so many (.reqntid)"),
+    unroll: slider("unroll", "Unroll factor", unrolls, (v) => UNROLLS[v] ?? `×${v}`, "as is", header ? only("unroll", "no other factor is worth a try") : "the kernel has no loop"),
+    depth: slider("depth", "Pipelining depth", depths, (v) => (v === "0" ? "0 (none)" : `${v} ahead`), "0", header ? only("depth", "no load of the loop can run ahead of it") : "the kernel has no loop"),
+    bounds: slider("bounds", "Launch bounds", bounds, launch, "none", "no limit on registers lets more blocks run"),
+    apart: slider("apart", "Operands", aparts, (v) => (v ? "apart (__restrict__)" : "may overlap"), "", ""),
   };
   const figuresAt = (/** @type {Answer} */ c) => c.at[made.sizes.indexOf(Number(s.block.value))] ?? [c.blocks_per_sm, null, c.cycles.full];
   const base = made.candidates[0];
@@ -234,7 +246,7 @@ export function whatIfPanel(made, header, act, waiting) {
   function best() {
     const won = all.find((/** @type {any} */ x) => x.c.id === made.chosen && x.c.id);
     if (!won) return h("p", { class: "advice" }, "None of these is worth a change: nvir tune would leave the kernel as it is.");
-    const percent = (/** @type {string} */ k) => { const d = Math.round(100 * (won.c.cycles[k] / base.cycles[k] - 1)); return `${d < 0 ? "−" : "+"}${Math.abs(d)} %`; };
+    const percent = (/** @type {string} */ k) => { const d = Math.round(100 * (won.c.cycles[k] / base.cycles[k] - 1)); return `${d < 0 ? "−" : d ? "+" : "±"}${Math.abs(d)} %`; };
     return h("p", { class: "advice" }, "Fastest: ", link(named(won.s), () => takes(won.s)), ` (${percent("full")} cycles at full occupancy, ${percent("one_warp")} with one warp)`,
       won.c.write.length ? ": write " : "", ...written(won.c.write, act));
   }
