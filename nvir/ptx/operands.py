@@ -7,7 +7,7 @@ from typing import Any
 
 from nvir.ir import CC, IMM, SCALARS, UNKNOWN, Function, Location, Variable
 from nvir.ir.opcodes import DEF, OpKind
-from nvir.ir.opcodes.form import Form, form, misfit_operands
+from nvir.ir.opcodes.form import Form, form, misfit_operands, operand_parts
 from nvir.ir.opcodes.ori.modifiers import unknown_modifiers
 from nvir.ir.values import Symbol, SymbolOffset, constant, undef
 from nvir.ptx.literals import constant_expression
@@ -227,7 +227,7 @@ class Operands(Names):
                         zero.append(slot)
         shape = OperandShape(f, tuple(zero))
         shape.signs = "-%s" in punctuation or "!%s" in punctuation
-        if "|" in punctuation.partition(",")[2] and f.op is not UNKNOWN:
+        if f.op is not UNKNOWN and any("|" in x for x in operand_parts(punctuation)[1:]):
             self.source.error("'|' stands between two results", m.start(3))
             return None
         if "|" in punctuation and f.op is not UNKNOWN and not f.op.operands[0].paired:

@@ -216,6 +216,13 @@ def test_nothing_is_refused_that_the_assembler_takes(tmp_path):
     assert len(wrong) <= len(ours) * 0.01, wrong
 
 
+def test_a_predicate_behind_the_vector_of_a_fetch():
+    head = HEAD.format(version="9.0", target="sm_90", shared=".reg .f32 %f<4>;", statement="{}")
+    fetch = "tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}|%p1, [%d1, {%f1, %f2}];"
+    for text, right in ((fetch, True), (fetch.replace("}]", "}|%p1]"), False)):
+        assert (not check(head.replace("{}", text))) == right
+
+
 def test_kinds_of_broken_ptx_are_found_at_their_line():
     """Of the rules that broken.py breaks (ptxas refuses all) 97 % are known."""
     found = [any(d.severity == "error" and d.line == broken.LINE for _, d in check(text))
