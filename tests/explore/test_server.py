@@ -176,7 +176,20 @@ def test_what_is_no_longer_wanted_is_not_worked_out():
     assert w._process is None
 
 
-def test_what_is_no_longer_wanted_is_ended_while_it_is_worked_out(monkeypatch):
+def sleeping_ptxas(tmp_path, monkeypatch):
+    """Put a ptxas that never answers before others; gives the file that it writes its number to."""
+    stamp = tmp_path / "pid"
+    tool = tmp_path / "nvidia" / "cu99" / "bin" / "ptxas"
+    tool.parent.mkdir(parents=True)
+    (tmp_path / "nvidia" / "__init__.py").touch()
+    tool.write_text(f"#!/bin/sh\necho $$ > {stamp}.new; mv {stamp}.new {stamp}; exec sleep 60\n")
+    tool.chmod(0o755)
+    monkeypatch.syspath_prepend(tmp_path)  # the process takes this path over
+    return stamp
+
+
+def test_what_is_no_longer_wanted_is_ended_while_it_is_worked_out(tmp_path, monkeypatch):
+    sleeping_ptxas(tmp_path, monkeypatch)  # else a quick machine has the answer first
     monkeypatch.setattr(worker, "PATIENCE", 0.0)
     turns = iter([True, False])
 
@@ -185,20 +198,14 @@ def test_what_is_no_longer_wanted_is_ended_while_it_is_worked_out(monkeypatch):
 
     w = worker.Worker(60)
     try:
-        assert "edited" in asyncio.run(w.ask(job("sgemm"), once))
+        assert "edited" in asyncio.run(w.ask(job("sgemm", True, model=False), once))
         assert w._process is None
     finally:
         w.stop()
 
 
 def test_the_tools_of_a_process_end_with_it(tmp_path, monkeypatch):
-    stamp = tmp_path / "pid"
-    tool = tmp_path / "nvidia" / "cu99" / "bin" / "ptxas"
-    tool.parent.mkdir(parents=True)
-    (tmp_path / "nvidia" / "__init__.py").touch()
-    tool.write_text(f"#!/bin/sh\necho $$ > {stamp}.new; mv {stamp}.new {stamp}; exec sleep 60\n")
-    tool.chmod(0o755)
-    monkeypatch.syspath_prepend(tmp_path)  # the process takes this path over
+    stamp = sleeping_ptxas(tmp_path, monkeypatch)
 
     async def until():
         return not stamp.is_file()
