@@ -36,7 +36,7 @@ UNROLL_ASKED = "loop-unroll<asked>,const-fold,copy-prop,gvn,dce"
 
 def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: str = "ori",
                  lines: bool = True, front_end: FrontEnd = "auto", relocatable: bool = False,
-                 **options: Any) -> Module:
+                 knobs: Knobs | None = None, **options: Any) -> Module:
     """Compile a CUDA source: a path, or the text itself (a str with a newline, or bytes).
 
     optimise   0 to 3, as -O
@@ -44,6 +44,7 @@ def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: 
     lines      keep the source's lines in the code
     front_end  who reads C++, as `read_source` has it
     relocatable  as -rdc=true: functions that are called may be another file's
+    knobs      of the passes, with the policy
     Further options: `name`, `include`, `define` (sequences as -I and -D take them), `std`,
     `fast_math`. Clang's warnings are the module's diagnostics.
 
@@ -54,8 +55,8 @@ def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: 
 
     options.setdefault("unroll", optimise >= 2)
     given = source_of(source, **options)
-    module, warnings = read_source(given, arch, optimise, lines, front_end)
-    compile_module(module, optimise, level, given.fast_math)
+    module, warnings = read_source(given, arch, optimise, lines, front_end, knobs)
+    compile_module(module, optimise, level, given.fast_math, knobs=knobs)
     if not relocatable:
         check_resolved(module, given.name, given.text)
     module.diagnostics += warnings

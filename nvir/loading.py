@@ -14,10 +14,13 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from nvir.ir import Module, NvirError
 from nvir.ir.document import LARGEST, read_file
+
+if TYPE_CHECKING:
+    from nvir.passes.knobs import Knobs
 
 STDIO = "-"
 SUFFIXES = (".ptx", ".nvir", ".ll", ".cu")
@@ -31,18 +34,20 @@ def load(path: str | Path, arch: str | None = None, *, level: str | None = None)
 
 
 def load_as(
-    path: str | Path, arch: str | None = None, *, level: str | None = None
+    path: str | Path, arch: str | None = None, *, level: str | None = None,
+    knobs: Knobs | None = None,
 ) -> tuple[Module, Language]:
-    """As `load`, with the language that the text turned out to be in."""
+    """As `load`, with the language that the text turned out to be in; `knobs` are those of the
+    compilation where there is one."""
     name = str(path)
     data = read_bytes(name)
     given = Path(name) if name != STDIO and os.path.isfile(name) else data  # pipes end once
-    return load_text(data, name, arch, level=level, given=given)
+    return load_text(data, name, arch, level=level, given=given, knobs=knobs)
 
 
 def load_text(
     data: bytes, name: str, arch: str | None = None, *, level: str | None = None,
-    given: Path | bytes | None = None,
+    given: Path | bytes | None = None, knobs: Knobs | None = None,
 ) -> tuple[Module, Language]:
     """As `load_as`, of the content of a file of that name; `given` is where it is read from."""
     given = data if given is None else given
@@ -55,7 +60,7 @@ def load_text(
         from nvir.compiler import compile_cuda
 
         shown = name if name != STDIO else "<stdin>"
-        module = _as_ptx(compile_cuda(data, arch or "sm_80", name=shown))
+        module = _as_ptx(compile_cuda(data, arch or "sm_80", name=shown, knobs=knobs))
     elif language == "ori":
         from nvir.ir.text.parse import parse_ir
         from nvir.ir.verify import verify
@@ -69,7 +74,7 @@ def load_text(
     if level == "ori" and module.level == "nvvm":
         from nvir.compiler import compile_module
 
-        module = _as_ptx(compile_module(module))
+        module = _as_ptx(compile_module(module, knobs=knobs))
     return module, language
 
 

@@ -28,6 +28,7 @@ from nvir.ir.module import Module
 from nvir.loading import STDIO, Language
 
 if TYPE_CHECKING:
+    from nvir.passes.knobs import Knobs, Policy
     from nvir.report.explain.trials import Trials
     from nvir.sm.profile import Profile
 
@@ -38,13 +39,15 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 # ---------------------------------------------------------------- reading
 
 
-def read_module(path: str, arch: str | None = None, level: str | None = None) -> Module:
+def read_module(
+    path: str, arch: str | None = None, level: str | None = None, knobs: Knobs | None = None
+) -> Module:
     """The module in a file, as `nvir.load` reads it; warnings go to standard error."""
-    return read_with_language(path, arch, level)[0]
+    return read_with_language(path, arch, level, knobs)[0]
 
 
 def read_with_language(
-    path: str, arch: str | None = None, level: str | None = None
+    path: str, arch: str | None = None, level: str | None = None, knobs: Knobs | None = None
 ) -> tuple[Module, Language]:
     """As `read_module`, with the language that the text turned out to be in."""
     from nvir.loading import load_as
@@ -52,7 +55,7 @@ def read_with_language(
     # The module lives as long as the command: the collector need never walk it.
     gc.disable()
     try:
-        module, language = load_as(path, arch, level=level)
+        module, language = load_as(path, arch, level=level, knobs=knobs)
         freeze()
     finally:
         gc.enable()
@@ -62,15 +65,16 @@ def read_with_language(
 
 
 def read_compiled(
-    path: str, arch: str | None, via: list[str] | None = None, source: str | None = None
+    path: str, arch: str | None, via: list[str] | None = None, source: str | None = None,
+    knobs: Knobs | None = None,
 ) -> Module:
     """The module in a file at level ori; `via` is nvcc with its options, which then compiles a CUDA
-    source instead of nvir, or `source` in its place."""
+    source instead of nvir, or `source` in its place. Else nvir compiles it, with the knobs."""
     from nvir.ptx.reader import read_ptx
     from nvir.toolchain import nvcc_ptx
 
     if not via:
-        return read_module(path, arch, "ori")
+        return read_module(path, arch, "ori", knobs)
     if path == STDIO or not path.endswith((".cu", ".cuh")):
         raise click.UsageError(f"nvcc compiles a .cu file, and {path} is none")
     if not os.path.isfile(path):
@@ -377,6 +381,22 @@ def choose_loop(
         raise click.UsageError(f"{which} is a loop of {functions}; choose one by --kernel")
     known = ", ".join(f"{n} {x.header.name}" for n, (_, x) in enumerate(loops[:12], 1))
     raise click.UsageError(f"no loop {which!r} in {file}; there are: {known}")
+
+
+def knobs_of(settings: tuple[str, ...], policy: Policy) -> Knobs:
+    """The knobs of `--knob`, with a word on those that nothing reads under the policy."""
+    from nvir.passes.knobs import Knobs, knob
+
+    with command_line():
+        made = Knobs.parse(settings, policy)
+    for name in dict.fromkeys(n.partition("@")[0] for n in made.overrides()):
+        row = knob(name)
+        why = row.inert
+        if row.is_silent(policy):
+            why = f"policy {policy} does not read it; give --policy {row.policy}"
+        if why:
+            click.echo(f"warning: knob {name} changes nothing: {why}", err=True)
+    return made
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ import click
 from nvir.cli.common import (
     command_line,
     knob_option,
+    knobs_of,
     known_arch,
     output_option,
     policy_option,
@@ -155,10 +156,7 @@ def command(
         libnvvm_ptx,
         ptx_by_libnvvm,
     )
-    from nvir.passes.knobs import Knobs
-
-    with command_line():
-        given = Knobs.parse(knobs, policy)  # type: ignore[arg-type]  # click checked it
+    given = knobs_of(knobs, policy)  # type: ignore[arg-type]  # click checked it
     click.get_current_context().with_resource(tracing(traced, policy))
     floats = _floats({})
     if database is not None:

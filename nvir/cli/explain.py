@@ -13,11 +13,11 @@ from nvir.cli.common import (
     block_option,
     choose_loop,
     chosen_functions,
-    command_line,
     dynamic_smem_option,
     json_option,
     kernel_option,
     knob_option,
+    knobs_of,
     output_option,
     page_width,
     policy_option,
@@ -88,15 +88,13 @@ def command(
       nvir explain kernel.ptx --knob UnrollBudget=300 --arch sm_90 --verbose
       nvir explain kernel.ptx --policy documented --compare
     """
-    from nvir.passes.knobs import Knobs
     from nvir.report.explain.loop import explain
     from nvir.report.explain.text import explain_text
     from nvir.report.model import Launch, machine_for
     from nvir.report.real import real_of
 
-    with command_line():
-        settings = Knobs.parse(knobs, policy)
-    module = read_compiled(file, arch, via)
+    settings = knobs_of(knobs, policy)
+    module = read_compiled(file, arch, via, knobs=settings)
     function, loop = _chosen(module, which, kernel, file)
     if profile is None and policy == "documented":
         profile = "sm_80_notes"

@@ -57,7 +57,7 @@ def command(name: str | None, other: str | None, as_json: bool, output: str | No
         apart = list(differences(facts(name, one), facts(other, two)))
         body = {"names": [one.name, two.name],
                 "differences": [{"key": k, "values": [a, b]} for k, a, b in apart]}
-        rows = [(k, _shown(a), _shown(b)) for k, a, b in apart]
+        rows = [(k, _shown(a), _shown(b)) for k, a, b in apart if k != "name"]
         lines = _aligned([("key", one.name, two.name), *rows])
     if as_json:
         text = json.dumps({"schema": "nvir.machine/1", **body}, indent=1, ensure_ascii=False)

@@ -11,6 +11,7 @@ from nvir.cli.common import (
     arch_option,
     command_line,
     knob_option,
+    knobs_of,
     output_option,
     policy_option,
     profile_option,
@@ -25,7 +26,6 @@ from nvir.ir.module import Module
 from nvir.loading import STDIO
 from nvir.passes import statistics
 from nvir.passes.driver import Driver, Settings
-from nvir.passes.knobs import Knobs
 from nvir.passes.phases import pass_names
 from nvir.passes.pipeline import PRESETS, check_order, parse_pipeline
 from nvir.passes.registry import all_passes
@@ -114,7 +114,7 @@ def command(
         before, _, last = pipeline.rpartition(",")
         tunes = last.strip() == "tune"  # no pass: it asks ptxas
         steps = parse_pipeline(before if tunes else pipeline)
-        values = Knobs.parse(knobs, policy)  # type: ignore[arg-type]  # click checked it
+        values = knobs_of(knobs, policy)  # type: ignore[arg-type]  # click checked it
         machine = _machine(profile, arch)
         wanted = _regex(remarks)
         for name in (*skip, *(n for n in (*print_before, *print_after) if n != "all")):

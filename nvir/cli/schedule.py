@@ -17,6 +17,7 @@ from nvir.cli.common import (
     profile_option,
     read_module,
     reports_errors,
+    tracing,
     write_output,
 )
 
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 )
 @click.option("--dot", is_flag=True, help="Print the dependence graph as DOT instead.")
 @click.option("--svg", is_flag=True, help="Draw it; the default where the output is named *.svg.")
-@click.option("--trace", is_flag=True, help="Print iterations as a Chrome trace instead.")
+@click.option("--trace", is_flag=True, help="Print iterations as a Chrome trace instead. With "
+              "--post-ra: what each noted step did, to standard error.")
 @click.option("--lifetimes", is_flag=True, help="Print how long each register lives as well.")
 @click.option(
     "--solver", type=click.Choice(["none", "auto", "cpsat"]), default="none", show_default=True,
@@ -91,12 +93,12 @@ def command(
     machine = profile_named(profile) if profile else profile_for(arch or module.target)
     policy = "documented" if machine.name == "sm_80_notes" else "observed"
     if post_ra:
-        if dot or svg or trace or lifetimes:
+        if dot or svg or lifetimes:
             raise click.UsageError("--post-ra is a listing, as text or with --json")
         name = str(function.name)
-        write_output(
-            output, _post_ra(name, loop, machine, level, policy, spread, copies, registers, as_json)
-        )
+        with tracing(trace, "documented"):
+            page = _post_ra(name, loop, machine, level, policy, spread, copies, registers, as_json)
+        write_output(output, page)
         return
     if spread or registers is not None or copies > 1:
         raise click.UsageError("--spread, --copies and --registers need --post-ra")

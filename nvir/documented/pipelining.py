@@ -34,7 +34,7 @@ from nvir.analysis.induction import trip_count
 from nvir.assembler.unroll.latch_exit import counted_exit
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
-from nvir.ir.text.trace import looking_at, step
+from nvir.ir.text.trace import looking_at, note, shown, step
 from nvir.ir.values import Constant
 from nvir.passes.context import Context
 from nvir.passes.loop.pipeline.feasible import (
@@ -82,6 +82,9 @@ def phase_24(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obst
     classes = operand_classes(body, annotate(body, ctx.profile), ctx.profile)
     lanes = Analyses.of(loop.header.function).divergence
     parts = loop.header in lanes.divergent_loops or lanes.is_divergent_branch(loop.header)
+    note("SWP-16", "2 divergent exit", "lanes leave in iterations of their own: each passes the "
+         "guards by its own count, and convergent operations are rejected" if parts
+         else "all lanes leave together")
     against = feasible(loop.header, parts=parts).obstacle
     if against is None and ctx.options is not None and ctx.options.noted_check:
         against = noted_check(classes, ctx.profile).obstacle
@@ -151,7 +154,8 @@ def class_graph(
     carried, machine, edges = set(plain.register_edges), plain.profile, []
     for k, (a, b, cycles, far) in enumerate(plain.graph.edges):
         if k in carried:
-            cycles = stall(cycles, classes[plain.operations[a].parent], machine)
+            parent = plain.operations[a].parent
+            cycles = stall(parent, cycles, classes[parent], machine)
         edges.append((a, b, cycles, far))
     if not by_class:
         return machine_graph(machine, [op.family or "" for op in plain.operations], edges)
@@ -159,8 +163,8 @@ def class_graph(
     return DependenceGraph(nodes, edges, {n: machine.pipes[n].units for n in dict.fromkeys(nodes)})
 
 
-@step("LAT-06", "3 stall", "cycles", "of")
-def stall(cycles: int, of: OperandClasses, machine: Profile) -> int:
+@step("LAT-06", "3 stall", "producer", "cycles", "of")
+def stall(producer: Instruction, cycles: int, of: OperandClasses, machine: Profile) -> int:
     """Cycles from a producer to its reader: the machine's, capped by the classes of its operands
     0 and 1."""
     return stall_cycles(cycles, of.result, of.source, machine)
@@ -171,19 +175,27 @@ def machine_classes(plain: LoopGraph) -> list[int]:
     return [latency_class(op.family or "", plain.profile) for op in plain.operations]
 
 
-@step("SWP-11", "4 ResMII", "graph")
+@step("SWP-11", "4 ResMII", "graph", tell=lambda made, graph, classes, machine:
+      f"{made}: " + ", ".join(f"{n} {p.units} wide" for n, p in machine.pipes.items()))
 def resources(graph: DependenceGraph, classes: Sequence[int], machine: Profile) -> int:
     """The pipe counters against the widths: by `classes` where they are given."""
     return class_resource_bound(classes, machine) if classes else minimum_ii(graph).res_mii
 
 
-@step("SWP-07", "4 MII", "res_mii")
+@step("SWP-07", "4 MII", "res_mii", tell=lambda made, graph, res_mii:
+      f"{made}: RecMII {minimum_ii(graph).rec_mii}, ResMII {res_mii}")
 def minimum(graph: DependenceGraph, res_mii: int) -> int:
     """The larger of both bounds."""
     return max(minimum_ii(graph).rec_mii, res_mii)
 
 
-@step("SWP-10", "5 slots", "mii")
+def _slots_told(made: PipelineSlots, plain: LoopGraph, *_: object) -> str:
+    body = list(plain.loop.header)
+    at = [f"{shown(body[k])} at {t}, stage {t // made.ii}" for k, t in sorted(made.times.items())]
+    return f"II {made.ii}: " + "; ".join(at)
+
+
+@step("SWP-10", "5 slots", "mii", tell=_slots_told)
 def slots(plain: LoopGraph, graph: DependenceGraph, mii: int) -> PipelineSlots:
     """The interval, searched from MII on, and the slot of each instruction's first operation."""
     made = modulo_schedule(graph, solver="none")

@@ -22,6 +22,7 @@ import enum
 import functools
 import json
 import math
+import re
 import struct
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -77,6 +78,7 @@ class Knob:
     later       default for pass ids above 0, where the instances of a pass differ
     low, high   inclusive range of the numeric types
     choices     the values that are allowed, where they are few
+    form        what a text has to look like, as a regular expression; `meaning` says it in words
     alias       another knob that is read while this one is unset
     readers     passes that read it; none: `inert` says why
     policy      the one policy under which anything reads it, "" where both do
@@ -94,6 +96,7 @@ class Knob:
     low: float = 0
     high: float = INT_MAX
     choices: tuple[Any, ...] = attrs.field(default=(), converter=tuple)
+    form: str = ""
     alias: str = ""
     readers: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     inert: str = ""
@@ -124,6 +127,8 @@ class Knob:
             raise self._refuse(value, _EXPECTED[self.type]) from None
         if self.type in ("INT", "FLOAT", "DOUBLE") and not self.low <= out <= self.high:
             raise self._refuse(value, f"a number from {_show(self.low)} to {_show(self.high)}")
+        if self.form and not re.fullmatch(self.form, out):
+            raise self._refuse(value, self.meaning)
         if self.choices and out not in self.choices:
             raise self._refuse(value, "one of " + ", ".join(map(str, self.choices)))
         return out

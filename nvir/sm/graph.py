@@ -136,6 +136,13 @@ class DependenceGraph:
     def __repr__(self) -> str:
         return f"DependenceGraph({len(self.nodes)} nodes, {len(self.edges)} edges, {self.limits})"
 
+    def __str__(self) -> str:
+        where = [name or "no pipe" for name in self.nodes]
+        if self.pipes:
+            where = [" or ".join(names) or "no pipe" for names in self.pipes]
+        on = ", ".join(f"{where.count(x)} on {x}" for x in dict.fromkeys(where))
+        return f"{len(self.nodes)} operations ({on}), {len(self.edges)} dependences"
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DependenceGraph):
             return NotImplemented

@@ -6,9 +6,10 @@ A profile file is a JSON object; docs of its sections are the classes of `nvir.s
      "pipes":     {"SFU": {"units": 2, "src": "a guess"}},
      "occupancy": {"max_blocks_per_sm": {"value": 24, "src": "data sheet"}}}
 
-With `extends` (a built-in name) a file only states what differs: an entry of a section replaces the
-entry of that name as a whole, and null removes it. A figure is `{"value": …, "src": …}`, or a bare
-number in a user's file. All errors of a file are reported at once, each by its key.
+With `extends` (a built-in name) a user's file only states what differs, field by field; null
+removes an entry or a field. A built-in file replaces entries of a section as a whole. A figure is
+`{"value": …, "src": …}`, or a bare number in a user's file. All errors of a file are reported at
+once, each by its key.
 """
 
 from __future__ import annotations
@@ -86,8 +87,19 @@ def _user(path: Path) -> dict[str, Any]:
             near = get_close_matches(str(base), PROFILES, n=3, cutoff=0.3)
             hint = f"; nearest: {', '.join(near)}" if near else ""
             raise ParseError(Diagnostic(f"extends: no profile {base!r}{hint}", file=str(path)))
-        data = _merge(_builtin(base), data)
+        data = _derived(_builtin(base), data)
     return data
+
+
+def _derived(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """A user's entries field by field over those of the base, whose sources they no longer have; an
+    interval takes the place of the rate that would give one."""
+    lost = {"src", *(("rate",) if "interval" in own else ())}
+    merged = {k: v for k, v in base.items() if k not in lost}
+    for k, v in own.items():
+        known = base.get(k)
+        merged[k] = _derived(known, v) if isinstance(v, dict) and isinstance(known, dict) else v
+    return {k: v for k, v in merged.items() if v is not None}
 
 
 def _builtin(name: str) -> dict[str, Any]:

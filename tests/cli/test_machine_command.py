@@ -53,6 +53,22 @@ def test_two_profiles_are_compared_key_by_key(tmp_path: Path):
     assert nvir_("sm_80", "sm_80").output.split() == ["key", "sm_80", "sm_80"]
 
 
+@pytest.mark.parametrize(("own", "apart"), [
+    ({"units": {"fma": {"interval": 9}}}, ["units.fma.interval"]),
+    ({"latency": {"fma": {"to": {"any": 9}}}}, ["latency.fma.to.any"]),
+    ({"units": {"hmma_k16": {"interval": 9}}}, ["units.hmma_k16.rate", "units.hmma_k16.interval"]),
+    ({"machine": {"max_stall": 7}}, ["machine.max_stall"]),
+])
+def test_a_derived_profile_changes_one_field_and_is_its_source(tmp_path: Path, own, apart):
+    """An interval stands for the rate that the base gives it by."""
+    mine = tmp_path / "mine.json"
+    mine.write_text(json.dumps({"extends": "sm_80", **own}))
+    rows = nvir_("sm_80", str(mine)).output.splitlines()[1:]
+    assert [r.split()[0] for r in rows] == apart
+    assert profile(str(mine)).units["fma"].src == (
+        str(mine) if "fma" in own.get("units", {}) else profile("sm_80").units["fma"].src)
+
+
 @pytest.mark.parametrize("name", ["sm_80", "sm_80_notes", "sm_100", "mine"])
 def test_what_json_prints_is_a_profile(tmp_path: Path, name: str):
     mine, whole = tmp_path / "mine.json", tmp_path / "whole.json"

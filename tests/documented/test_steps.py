@@ -40,10 +40,11 @@ from nvir.frontend.irgen import Options, generate
 from nvir.frontend.irgen.abi import ABI
 from nvir.frontend.irgen.intrinsic.inline_asm import AsmFragment, _Operands
 from nvir.frontend.tree.declarations import Unit
-from nvir.ir import I32
+from nvir.ir import I1, I32
 from nvir.ir.errors import NvirError
 from nvir.ir.text.trace import Trace, TraceEvent, shown
-from nvir.ir.values import undef
+from nvir.ir.values import constant, undef
+from nvir.passes.aggregate.copies import counts_down, counts_up
 from nvir.passes.aggregate.plan import CopyPlan
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
@@ -302,7 +303,8 @@ REMOVED: dict[str, dict[str, Made]] = {
         "propagate": gives(0), "profit": gives(Verdict(1, None, 1, Fraction(1), 0)),
         "analyze_boundaries": gives(stages.Boundaries(False, False, False, False, True, True)),
         "calls": lambda loop: [(loop.header, Mode.HEADER)], "nested_allowed": gives(True),
-        "count": gives(1), "iteration_limit": gives(2), "mover": gives([]),
+        "count": gives(1), "iteration_limit": gives(2), "mover": gives([]), "leaves": gives([]),
+        "side_effects": gives({}), "scored": gives(stages.HoistScore(1, 0)),
         "block_policy": gives(Policy381.HOIST), "build_invariant_set": gives(sets.ValueSet()),
         "classify": gives([]), "skipped_by_last": gives(False),
     },
@@ -311,7 +313,7 @@ REMOVED: dict[str, dict[str, Made]] = {
         "feasible": gives(Finding(Feasibility.ACCEPT)),
         "noted_check": gives(Finding(Feasibility.ACCEPT)),
         "operand_classes": lambda body, *a: {i: OperandClasses(6, 6) for i in body},
-        "class_graph": lambda plain, *a: plain.graph, "stall": lambda cycles, *a: cycles,
+        "class_graph": lambda plain, *a: plain.graph, "stall": lambda producer, cycles, *a: cycles,
         "resources": gives(1), "minimum": gives(1),
         "slots": lambda plain, *a: PipelineSlots(1, {}),
     },
@@ -327,12 +329,14 @@ REMOVED: dict[str, dict[str, Made]] = {
         "make_plan": gives(CopyPlan(1, 0, True, "forward", False, "")),
         "both": lambda self, segments, done: self.one(segments, done, False),
         "one": lambda self, segments, done, down: self.b.branch(done), "segments": gives([]),
-        "path": lambda self, segments, down, name, done, before: self.b.branch(done),
-        "loop": lambda self, s, down, start, before, after: self.b.branch(after),
-        "straight": gives(None), "aligned_at": lambda align, offset: align,
+        "below": gives(constant(I1, 1)), "guard": lambda self, count, empty, full:
+        self.b.branch(full), "ascending": gives(()), "descending": lambda pieces: pieces,
+        "counts_up": counts_down, "counts_down": counts_up, "element": gives(16),
+        "alignments": lambda what, align, offsets: dict.fromkeys(offsets, align),
     },
     "structs": {
-        "leaves_of": gives([]), "apart": gives(None), "load": gives(None), "store": gives(None),
+        "decomposed": gives(()), "leaves_of": gives([]), "apart": gives(None),
+        "load": gives(None), "store": gives(None),
         "phi": gives(None), "extract": gives(None), "call": gives(None), "leave": gives(None),
         "find_copies": gives(None), "finish": gives(None),
     },
@@ -452,8 +456,9 @@ def test_the_rows_of_a_run_are_in_the_order_of_the_notes():
     _, events = outcome("hoist")
     names = [e.step for e in events if e.at == "CHAIN"]
     start = names.index("1 budget")
-    assert names[start: start + 5] == ["1 budget", "2 forward", "3 backward", "4 transitive",
-                                       "5 profit"]
+    assert names[start: start + 8] == [
+        "1 budget", "2 side effects", "2 forward", "3 backward", "4 transitive", "5 score",
+        "5 profit", "6 mover"]
 
 
 def told() -> str:
@@ -476,7 +481,7 @@ def test_the_trace_of_the_fixtures_is_what_it_was():
 def test_an_event_says_row_inputs_and_outcome():
     _, events = outcome("pipeline")
     found = next(e for e in events if e.row == "SWP-07" and e.at == "LOADS")
-    assert str(found) == "SWP-07 4 MII (res_mii 1): 4"
+    assert str(found) == "SWP-07 4 MII (res_mii 1): 4: RecMII 4, ResMII 1"
     ctx = Context(nvir.read_ptx(FIXTURES / "steps.ptx"), Knobs(policy="documented"))
     ctx.options = loop_unroll.Options()
     rules_of(ctx)  # nobody listens: nothing is kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -145,3 +146,64 @@ def test_a_trace_needs_the_policy_that_it_tells(tmp_path):
     run = CliRunner().invoke(main, ["opt", str(tmp_path / "k.ptx"), "-p", "licm", "--trace"])
     assert run.exit_code == 2
     assert "--policy documented" in run.output
+
+
+COPIES = """#include <string.h>
+__global__ void fixed(float4 *to, const float4 *from) { memmove(to, from, 48); }
+__global__ void any(char *to, const char *from, size_t n) { memcpy(to, from, n); }
+"""
+
+
+@pytest.mark.seed("MEM-01", "MEM-09", "MEM-10", "MEM-12", "MEM-13", "MEM-15")
+def test_copies_of_cuda_sources_are_expanded_as_noted(tmp_path):
+    """A call of memmove is the noted expansion under policy documented, the header's loop else."""
+    pytest.importorskip("clang.cindex")
+    lines = traced(tmp_path, COPIES, "compile", "--emit", "ori", name="k.cu")
+    assert "MEM-09 unrolled forward: byte 0 to 47, 48 loads and stores" in lines
+    assert "MEM-10 unrolled reverse: byte 47 to 0, 48 loads and stores" in lines
+    assert sum(x.startswith("MEM-15 alignment (what stores, align 16)") for x in lines) == 1
+    assert any(x.startswith("MEM-13 reverse loop (count n") for x in lines)
+    text = (tmp_path / "out").read_text()
+    assert "call" not in text
+    assert text.count("st.global.u8") == 2 * 48 + 2
+    observed = CliRunner().invoke(main, ["compile", str(tmp_path / "k.cu"), "-O0", "--emit", "ll"])
+    assert "call i8* @_ZL7memmovePvPKvm" in observed.output
+
+
+def test_explain_compiles_a_source_under_its_policy(tmp_path):
+    pytest.importorskip("clang.cindex")
+    (tmp_path / "k.cu").write_text(COPIES)
+    heads = {}
+    for policy in ("documented", "observed"):
+        run = CliRunner().invoke(main, [
+            "explain", str(tmp_path / "k.cu"), "--policy", policy, "--no-vary", "--json",
+            "--model", "--kernel", "_Z3anyPcPKcm"])
+        assert run.exit_code == 0, run.output
+        heads[policy] = json.loads(run.stdout)["loop"]
+    assert "reverse" in str(heads["documented"])
+    assert "reverse" not in str(heads["observed"])
+
+
+@pytest.mark.seed("PRA-02", "PRA-03", "PRA-08", "PRA-10")
+def test_the_scheduler_behind_allocation_leaves_events(tmp_path):
+    text = HEAD + 'L: .pragma "nounroll"; ld.global.u32 %r4, [%rd1]; add.u32 %r3, %r3, %r4;' + \
+        "add.s64 %rd1, %rd1, 4;" + STEP + "@%p1 bra L;\n" + END
+    (tmp_path / "k.ptx").write_text(text)
+    words = [str(tmp_path / "k.ptx"), "--loop", "1"]
+    run = CliRunner().invoke(main, ["explain", *words, "--policy", "documented", "--no-vary"])
+    shown = run.output.partition("behind register allocation, SoftwarePipeline")[2]
+    run = CliRunner().invoke(main, ["schedule", *words, "--post-ra", "--trace"])
+    for row in ("PRA-02  A dependences: [RAW R", "PRA-03  B liveness", "PRA-08  C record",
+                "PRA-10  C placement"):
+        assert row in shown
+        assert row.replace("  ", " ", 1) in run.stderr
+
+
+def test_a_knob_that_nothing_reads_is_said(tmp_path):
+    (tmp_path / "k.ptx").write_text(HEAD + END)
+    for policy, said in (("observed", True), ("documented", False)):
+        run = CliRunner().invoke(main, [
+            "opt", str(tmp_path / "k.ptx"), "-p", "licm", "--policy", policy,
+            "--knob", "HoistCBOMode=1"])
+        assert run.exit_code == 0
+        assert ("policy observed does not read it; give --policy documented" in run.stderr) is said

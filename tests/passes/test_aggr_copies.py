@@ -791,3 +791,19 @@ def test_straight_code_of_a_volatile_copy():
     ends = body(move("200", 4), "documented")["k"]
     starts = [p.operands[0].value for b in ends.blocks for p in b.phis]
     assert starts == [0, 199]
+
+
+@pytest.mark.seed("MEM-17")
+def test_noted_copies_are_as_wide_as_their_alignment_where_that_is_asked_for():
+    def made(options):
+        m = read("""define void @f(ptr %p, ptr %q) {
+  call void @llvm.memmove.p0.p0.i64(ptr align 16 %p, ptr align 16 %q, i64 16, i1 false)
+  ret void
+}
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+""")
+        nvir.run_passes(m, f"lower-aggr-copies{options}", policy="documented")
+        return nvir.print_ptx(select_module(m))
+
+    assert made("<wide>").count("ld.v4.u32") == made("<wide>").count("st.v4.u32") == 2
+    assert "v4" not in made("")

@@ -239,6 +239,24 @@ def test_a_union_keeps_all_its_bytes():
     assert np.array_equal(out[1], a)
 
 
+@pytest.mark.seed("STR-03", "STR-17")
+@pytest.mark.parametrize(("type_", "loads"), [
+    ("{i32, {float, double}, i16}", ["i32", "float", "double", "i16"]),
+    ("%union.u", ["i8", "i8", "i16", "i32", "i64"]),
+])
+def test_the_noted_copy_goes_by_scalars_and_leaves_padding_out_but_in_unions(type_, loads):
+    m = read(f"""%union.u = type {{ i8, i64 }}
+define void @f(ptr %p, ptr %q) {{
+  %v = load {type_}, ptr %p
+  store {type_} %v, ptr %q
+  ret void
+}}""")
+    apply(m, policy="documented")
+    made = [i for i in m["f"].instructions() if i.form.name == "load"]
+    assert [str(i.type) for i in made] == loads
+    assert forms(m["f"]).count("store") == len(loads)
+
+
 @pytest.mark.seed("MEM-23")
 def test_a_write_between_is_no_copy():
     text = """  %v = load {i8, i32}, ptr %p

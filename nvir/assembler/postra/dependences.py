@@ -92,7 +92,7 @@ def result_is_variable(profile: Profile, op: PhysicalOp) -> bool:
     return row.variable or bool(row.levels)
 
 
-@step("PRA-02", "A dependences")
+@step("PRA-02", "A dependences", tell=lambda found, code, *a: [d.text(code) for d in found])
 def dependences(
     code: LoopCode, *, level: str = "l1", policy: str = "observed"
 ) -> list[Dependence]:
@@ -168,6 +168,10 @@ class CarriedDependence:
     register: Reg | None
     trips: int
     cycles: int
+
+    def __str__(self) -> str:
+        where = f" by {reg_name(self.register)}" if self.register is not None else ""
+        return f"{self.source} to {self.target}{where} {self.trips} on, {self.cycles} cycles"
 
 
 @step("PRA-02", "A carried")

@@ -38,7 +38,7 @@ from nvir.assembler.postra.records import (
     encode,
 )
 from nvir.assembler.regalloc.banks import is_conflict
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import shown, step
 from nvir.sm.profile import Profile
 
 
@@ -302,7 +302,8 @@ class _Placer:
             self.profile.banks.classify(r)[0] for kind, r in op.writes if kind == "R"
         )
 
-    @step("PRA-08", "C record", "n")
+    @step("PRA-08", "C record", "n", tell=lambda made, placer, n, route:
+          f"{placer.code.operations[n].family}, {shown(made)}")
     def _record(self, n: int, route: Route) -> SchedulingRecord:
         own = carried = self.stages[n] * self.ii
         for d in self.preds[n]:

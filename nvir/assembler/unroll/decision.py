@@ -82,7 +82,7 @@ class UnrollDecision:
     cost     what remains of them in one fully unrolled copy (a)
     saved    percent of the body that folds (p)
     limit    what the cost was held against, None where it was not (L)
-    folds    weight of what folds (S); observed only
+    folds    what folds: its weight (S), as noted the number of operations
     step     the letter of the deciding step; documented only
     iterations   of the partially unrolled loop, where the count is known; documented only
     pieces   whether the rest of a count may be straight-line pieces

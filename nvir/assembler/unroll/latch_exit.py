@@ -56,7 +56,11 @@ POINTER, SIGNED, UNSIGNED, FLOAT = 10, 11, 12, 13
 ASCENDING, DESCENDING, UNKNOWN = 2, 5, 13
 
 
-@step("UNR-37", "direction", "compare")
+CLASSES = {ASCENDING: "ascending", DESCENDING: "descending", UNKNOWN: "unknown"}
+KINDS = {POINTER: "pointer", SIGNED: "signed", UNSIGNED: "unsigned", FLOAT: "float"}
+
+
+@step("UNR-37", "direction", "compare", tell=lambda made, compare: f"{CLASSES[made]} ({made})")
 def direction(compare: str) -> int:
     """The class of a comparison, as the tool numbers them: 2 up, 5 down, 13 neither."""
     sign = compare.partition(".")[0]
@@ -137,7 +141,8 @@ def analyze_iv(loop: Loop) -> Counter | Wrong:
     return UnrollCode.NO_INDUCTION, UnrollCode.NO_INDUCTION.text
 
 
-@step("UNR-29", "ValidateIV", "floats")
+@step("UNR-29", "ValidateIV", "floats", tell=lambda made, *a:
+      f"{KINDS[made]} ({made})" if isinstance(made, int) else made)
 def validate_iv(found: Counter, floats: bool) -> int | Wrong:
     """The variable's class: 15 for one that does not count, 14 for one that stands still."""
     iv, test = found.variable, found.test

@@ -44,10 +44,11 @@ from nvir.documented.hoist.stages import (
     count,
     forward,
     is_copy,
-    is_invariant,
+    leaves,
     nested_allowed,
     profit,
     propagate,
+    side_effects,
 )
 from nvir.ir import Block, Form, Instruction, Loop
 from nvir.passes.context import Context
@@ -115,8 +116,8 @@ class Core:
             elif i.block not in deeper:
                 assert i.block is not None
                 by_block.setdefault(i.block, []).append(i)
-        head = count(by_block.get(loop.header, ()), self.of.noop)
-        self.counts[loop.header] = head, count(region.items, self.of.noop)
+        head = count(by_block.get(loop.header, ()), self.of.noop, "header")
+        self.counts[loop.header] = head, count(region.items, self.of.noop, "body")
         legal = self._legal(region)
         gone: set[Instruction] = set()
         chosen: Verdict | None = None
@@ -151,10 +152,9 @@ class Core:
             cbo=k.cbo if loop.parent is None else k.cbo_inner, scale=k.scale,
         )
         marks = Marks(block.rpo_index)
-        kept = {s.instruction for s in region.stay}
         scope = HoistScope(
             region, self.pass_id, not simple, gone,
-            lambda i: i not in legal and (not i.form.pure or i in kept),
+            side_effects(items, region, legal).__contains__,
         )
         if k.sets:
             from nvir.documented.hoist.sets import build_invariant_set, classify
@@ -169,16 +169,13 @@ class Core:
         safe = mode is not Mode.NOT_DOMINATED
         counts = self.counts[loop.header]
         verdict = profit(items, marks, self.pass_id, amount, safe, counts, self.of)
-        found = [i for i in items if i in legal and is_invariant(i, marks) and marks.counted(i)]
-        if not verdict.pays:
-            eager = self._texture(region) == "aggressive"
-            middle = k.middle and mode in (Mode.DOMINATED, Mode.NOT_DOMINATED)
-            found = [
-                i for i in found
-                if (eager and is_fetch(i.form)) or (middle and not self.of.scoreboard(i.form))
-                or (k.const_mode and i.form.space == "const")
-            ]
-        return verdict, found
+        eager = self._texture(region) == "aggressive"
+        middle = k.middle and mode in (Mode.DOMINATED, Mode.NOT_DOMINATED)
+        return verdict, leaves(
+            items, marks, legal, verdict.pays,
+            lambda i: (eager and is_fetch(i.form)) or (middle and not self.of.scoreboard(i.form))
+            or bool(k.const_mode and i.form.space == "const"),
+        )
 
     def _leaves_twice(self, inner: Loop, outer: Loop) -> bool:
         header, body = self.counts.get(inner.header, (0, 0))

@@ -159,6 +159,20 @@ class HoistScope:
         return d is not None and d in self.region.members and d not in self.gone
 
 
+@step("LIC-17", "2 side effects")
+def side_effects(
+    items: Sequence[Instruction], region: HoistRegion, legal: set[Instruction]
+) -> dict[Instruction, str]:
+    """What must stay for what it does: it has an effect, memory that it reads may be written, or
+    lanes and orders hold it. Purely arithmetic operations stay for a reason of the region alone."""
+    kept = {s.instruction: s.why.value for s in region.stay}
+    return {
+        i: kept.get(i) or ("it touches memory" if i.form.reads or i.form.writes else
+                           "it has an effect")
+        for i in items if i not in legal and (i in kept or not i.form.pure)
+    }
+
+
 @step("LIC-14", "2 forward", "items")
 def forward(
     items: Sequence[Instruction], marks: Marks, scope: HoistScope
@@ -220,7 +234,9 @@ def backward(
     return revoked
 
 
-@step("LIC-20", "4 transitive", "items")
+@step("LIC-20", "4 transitive", "items", tell=lambda mask, *a: f"mask {mask}: " + (
+    "nothing in the way", "memory in the way", "other effects in the way",
+    "memory and other effects in the way")[mask])
 def propagate(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> int:
     """Stage 4: what reads marked values of the block, and nothing else that the loop makes, is
     marked and counted too. Returns a mask of what stood in the way: 1 memory, 2 other effects."""
@@ -269,6 +285,35 @@ class Latencies:
     noop: Callable[[Form], bool]
 
 
+@attrs.frozen
+class HoistScore:
+    """What the invariants of a block save, and what keeping them live costs."""
+
+    score: int
+    penalty: int
+
+
+@step("LIC-22", "5 score", "real")
+def scored(
+    items: Sequence[Instruction], marks: Marks, noop: int, real: int, of: Latencies
+) -> HoistScore:
+    """`real` for each result that a scoreboard guards; a penalty of 2 where the latency is beyond
+    4, else 1, for each of those, and for others of such latency."""
+    score = penalty = 0
+    for i in items:
+        if not is_invariant(i, marks) or not marks.counted(i):
+            continue
+        f = i.form
+        score += noop if of.noop(f) else 1
+        long = of.cycles(f) > tables.LATENCY.value
+        each = (tables.LONG_PENALTY if long else tables.SHORT_PENALTY).value
+        if of.scoreboard(f):
+            score += real * len(i.results)
+        if of.scoreboard(f) or long:
+            penalty += each * len(i.results)
+    return HoistScore(score, penalty)
+
+
 @step("LIC-23", "5 profit", "pass_id", "budget", "safe", "counts")
 def profit(
     items: Sequence[Instruction], marks: Marks, pass_id: int, budget: Fraction | None, safe: bool,
@@ -277,30 +322,31 @@ def profit(
     """The score and the penalty of a block's invariants. `counts`: weights of header and body; the
     first instance's size is the number of instructions scanned."""
     weights = tables.score_weights(pass_id, safe)
-    score = penalty = 0
-    for i in items:
-        if not is_invariant(i, marks) or not marks.counted(i):
-            continue
-        f = i.form
-        score += weights.long_latency.value if of.noop(f) else 1
-        long = of.cycles(f) > tables.LATENCY.value
-        each = (tables.LONG_PENALTY if long else tables.SHORT_PENALTY).value
-        if of.scoreboard(f):
-            score += weights.real.value * len(i.results)
-            penalty += each * len(i.results)
-        elif long:
-            penalty += each * len(i.results)
+    made = scored(items, marks, weights.long_latency.value, weights.real.value, of)
     header, body = counts
     if pass_id == 0:
         size = Fraction(sum(not i.form.op.pseudo for i in items))
     else:
         size = Fraction(body, tables.BODY_SHARE.value) + header
-    return Verdict(score, budget, weights.real.value, size, penalty)
+    return Verdict(made.score, budget, weights.real.value, size, made.penalty)
 
 
-@step("LIC-27", "count", "items")
-def count(items: Iterable[Instruction], noop: Callable[[Form], bool]) -> int:
-    """The weight of instructions as the later instances divide by it."""
+@step("LIC-28", "6 mover", "pays")
+def leaves(
+    items: Sequence[Instruction], marks: Marks, legal: set[Instruction], pays: bool,
+    anyway: Callable[[Instruction], bool],
+) -> list[Instruction]:
+    """What the mover takes out of a block: what is right to move and still invariant, where it
+    pays or a knob has it leave `anyway`. The code changes when all loops are decided."""
+    return [
+        i for i in items if i in legal and is_invariant(i, marks) and marks.counted(i)
+        and (pays or anyway(i))
+    ]
+
+
+@step("LIC-27", "count", "what", "items")
+def count(items: Iterable[Instruction], noop: Callable[[Form], bool], what: str = "") -> int:
+    """The weight of instructions as the later instances divide by it; `what` of the loop."""
     known: dict[Form, int] = {}
     total = 0
     for i in items:

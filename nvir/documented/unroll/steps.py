@@ -289,12 +289,13 @@ def predicate_pressure(used: int, rules: Rules, chosen: bool) -> str:
     return f"{used} of {PREDICATES} predicates are live"
 
 
-@step("UNR-34", "O full", "factor", "T", "fits")
+@step("UNR-34", "O full", "factor", "T", "fits", "small", "foldable", "blocks")
 def unrolls_fully(
-    factor: int, T: int | None, fits: bool, small: bool, r: BodyRecord, rules: Rules
+    factor: int, T: int | None, fits: bool, small: bool, foldable: int, blocks: int, rules: Rules
 ) -> bool:
-    """Step O: all iterations, and something folds."""
-    return factor == T and fits and (small or r.foldable > 0 or not rules.literal)
+    """Step O: all iterations of a body of one block, and something folds."""
+    whole = factor == T and fits
+    return whole and (not rules.literal or small or (foldable > 0 and blocks == 1))
 
 
 @step("UNR-42", "P rounds", "T", "factor")
@@ -356,7 +357,7 @@ class _Flow:
         hot = is_hot(self.runs[loop.latches[0]], self.runs[entry])
         r = scan_body(loop, self._staying(loop), self.trips[header])
         cost = remaining_cost(r, rules)
-        none = attrs.evolve(none, size=r.size, cost=cost, saved=r.saved)
+        none = attrs.evolve(none, size=r.size, cost=cost, saved=r.saved, folds=r.foldable)
         if r.cross_edges:
             return attrs.evolve(none, step="F", reason="an edge leaves the body")
         said = override_string(rules, self.number[header], header.name)
@@ -436,7 +437,7 @@ class _Flow:
             if factor <= 1 < wanted:
                 return reject(UnrollCode.NO_FACTOR, "O", f"2·{cost} > {limit}")
         fits = stride_fits(exit.kind, exit.stride, factor, exit.trip.variable.bits)
-        if unrolls_fully(factor, T, fits, small, r, rules):
+        if unrolls_fully(factor, T, fits, small, r.foldable, len(loop.blocks), rules):
             return attrs.evolve(none.full(why), step="O")
         if factor < 2:
             return reject(UnrollCode.OTHER, "P", f"factor {factor}")

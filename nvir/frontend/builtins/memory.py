@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nvir.frontend import tree
 from nvir.frontend.builtins.work import Work, letter
 from nvir.frontend.irgen import fold
+from nvir.frontend.irgen.places import memory_call, typed
 from nvir.frontend.irgen.state import LValue
 from nvir.frontend.tree.types import CType, Record, is_signed, strip
 from nvir.ir import I1, I8, I32, I64, VOID, FloatType, Type, Value, pointer, struct
@@ -88,7 +90,26 @@ def fill_memory(w: Work) -> Value:
 
 
 def _memory(w: Work, name: str, args: list[Value]) -> None:
-    w.intrinsic(name, VOID, [*args, const(I1, 0)])
+    args = [*args, const(I1, 0)]
+    if w.g.options.policy == "documented":
+        pointers = sum(a.type is pointer() for a in args)
+        memory_call(w.g, name, args, tuple(_align(e) for e in w.e.args[:pointers]))
+    else:
+        w.intrinsic(name, VOID, args)
+
+
+def _align(e: tree.Expr) -> int:
+    """What the types say that a pointer goes through on its way to `void *`."""
+    best = 1
+    while True:
+        t = strip(typed(e))
+        to = strip(t.pointee if isinstance(t, tree.Pointer) else t)
+        opaque = isinstance(to, tree.Void | tree.FunctionType)
+        if not opaque and getattr(to, "fields", 0) is not None:
+            best = max(best, tree.align_of(to))
+        if not isinstance(e, tree.Cast):
+            return best
+        e = e.operand
 
 
 def copy_async(w: Work) -> None:

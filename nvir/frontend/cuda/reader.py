@@ -255,7 +255,8 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             made.attributes = attrs.evolve(made.attributes, builtin=True)
         if made.attributes.builtin:
             return made
-        if made.name in rows():  # an overload of the program's own hides no builtin
+        # an overload of the program's own hides no builtin
+        if made.name in rows() and not made.attributes.noted_builtin:
             made.name = made.link_name
         self.order.append(made)
         if definition.is_definition():
@@ -289,7 +290,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             max_registers=registers[0] if registers else 0,
             cluster_dims=_triple(cluster) if cluster else None,
             required_block=_triple(block) if block else None,
-            const="CONST_ATTR" in notes,
+            const="CONST_ATTR" in notes, noted_builtin="nvir.noted_builtin" in notes,
         )
 
     def parameters(self, c: Any, notes: Annotations) -> tuple[tree.Parameter, ...]:

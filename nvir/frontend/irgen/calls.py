@@ -113,8 +113,8 @@ def emit_call_aggregate(g: IRGenState, e: tree.Call, to: LValue | None) -> LValu
 
 
 @step("CAL-02", "2 builtin", "f")
-def is_builtin(f: tree.Function) -> bool:
-    return bool(f.attributes.builtin)
+def is_builtin(f: tree.Function, documented: bool = False) -> bool:
+    return bool(f.attributes.builtin or (documented and f.attributes.noted_builtin))
 
 
 def _other_way(g: IRGenState, e: tree.Call) -> tuple[Value | None] | None:
@@ -125,7 +125,7 @@ def _other_way(g: IRGenState, e: tree.Call) -> tuple[Value | None] | None:
     f = direct_callee(e)
     if f is None:
         return None
-    if is_builtin(f):
+    if is_builtin(f, g.options.policy == "documented"):
         g.events.append("builtin")
         return (emit_builtin(g, e, f),)
     if is_special_intrinsic(f.attributes.intrinsic):

@@ -23,6 +23,7 @@ from nvir.frontend.tree.types import Reference, is_aggregate, is_void, is_volati
 from nvir.ir import I1, VOID, Argument, Block, successors
 from nvir.ir.function import Function as IRFunction
 from nvir.ir.nvvm_values import DEBUG_DECLARE, Node
+from nvir.ir.text.trace import note
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import ModuleState
@@ -78,6 +79,7 @@ def emit_prolog(g: IRGenState, decl: Function, function: IRFunction, abi: ABI,
     cursor = 0
     if abi.sret:
         arguments[0].name = "agg.result"
+        note("FN-11", "struct return", "the first argument is agg.result")
         cursor = 1
     wanted = cursor + len(decl.params)
     if len(arguments) != wanted or len(abi.params) != len(decl.params):
@@ -101,6 +103,8 @@ def _parameter(g: IRGenState, p: Parameter, argument: Argument, passing: Passing
         message = "Non-aggregate arguments passed indirectly are not supported!"
         raise IRGenError(message, p.place)
     if passing.kind is Kind.COERCE:
+        how = "tmp, stored as the other type" if aggregate else "a bitcast"
+        note("FN-15", "variant 3, of another type", how, parameter=p.name, to=argument.type)
         _coerced(g, p, argument)
     elif passing.kind is Kind.BYVAL and byval_demotion and passing.byval and (
         p.name in g.options.byval_demotion
@@ -108,11 +112,15 @@ def _parameter(g: IRGenState, p: Parameter, argument: Argument, passing: Passing
         tmp = g.alloca(p.type, "tmp")
         copy(g, tmp, at_pointer(argument, p.type))
         tmp.pointer.name = f"__val_param{p.name}"
+        note("FN-13", "variant 2, byval demoted", tmp.pointer.name, parameter=p.name)
         emit_param_decl(g, p, tmp)
     elif passing.kind in (Kind.INDIRECT, Kind.BYVAL):
         # the object is there already; its address is the parameter's place
+        note("FN-12", "variants 0 and 1, by address", "its address is its place", parameter=p.name)
         emit_param_decl(g, p, at_pointer(argument, p.type))
     else:
+        note("FN-12", "variants 0 and 1, by value", f"stored at {parameter_name(p)}.addr",
+             parameter=p.name)
         _direct(g, p, argument)
 
 
@@ -139,6 +147,7 @@ def _coerced(g: IRGenState, p: Parameter, argument: Argument) -> None:
 def emit_param_decl(g: IRGenState, p: Parameter, place: LValue) -> None:
     """Register where a parameter lives, and say so to a debugger if that is asked for."""
     volatile = is_volatile(p.type)
+    note("FN-16", "EmitParamDecl", place.pointer, parameter=parameter_name(p))
     g.declare(p, LValue(place.pointer, p.type, place.align, volatile))
     if g.options.param_debug_info and g.builder.loc is not None:
         what = Node((parameter_name(p), g.decl.params.index(p) + 1, *debug_type(p.type)))

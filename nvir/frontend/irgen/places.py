@@ -93,16 +93,17 @@ def copy(g: IRGenState, to: LValue, source: LValue) -> None:
         return
     args = [to.pointer, source.pointer, const(I64, n), const(I1, to.volatile or source.volatile)]
     name = f"llvm.memcpy.{_memory_name(to.pointer)}.{_memory_name(source.pointer)}.i64"
-    _memory_call(g, name, args, (to.align, source.align))
+    memory_call(g, name, args, (to.align, source.align))
 
 
 def clear(g: IRGenState, to: LValue) -> None:
     """Fill an object with zeros."""
     args = [to.pointer, const(I8, 0), const(I64, tree.size_of(to.type)), const(I1, to.volatile)]
-    _memory_call(g, f"llvm.memset.{_memory_name(to.pointer)}.i64", args, (to.align,))
+    memory_call(g, f"llvm.memset.{_memory_name(to.pointer)}.i64", args, (to.align,))
 
 
-def _memory_call(g: IRGenState, name: str, args: list[Value], aligns: tuple[int, ...]) -> None:
+def memory_call(g: IRGenState, name: str, args: list[Value], aligns: tuple[int, ...]) -> None:
+    """A call of an intrinsic that copies or fills, its pointers aligned so."""
     f = declare(g.module, name, VOID, [a.type for a in args])
     call = g.builder.call(f, args)
     words = tuple((("align", a),) if a > 1 else () for a in aligns)

@@ -92,6 +92,7 @@ class Attributes:
     custom_abi              full_custom_abi
     no_return, pure, const  as GCC has them
     builtin                 the compiler knows what it does: `irgen.builtins` lowers it
+    noted_builtin           so under policy `documented`; elsewhere its body is called
     intrinsic               number of an intrinsic that is special to the real front end, or 0
     """
 
@@ -112,6 +113,7 @@ class Attributes:
     pure: bool = False
     const: bool = False
     builtin: bool = False
+    noted_builtin: bool = False
     intrinsic: int = 0
 
 

@@ -27,6 +27,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _open: list[Trace] = []
 _MOST = 6  # entries of a collection that are told
+_LINES = 3  # instructions of a list that are told with their lines
 _DEEPEST = 2  # objects in objects
 
 
@@ -42,9 +43,9 @@ class TraceEvent:
     at: str = ""
 
     def __str__(self) -> str:
-        given = ", ".join(f"{k} {v}" for k, v in self.inputs.items())
-        outcome = "nothing" if self.outcome in (None, "") else self.outcome
-        return f"{self.row} {self.step}" + (f" ({given})" if given else "") + f": {outcome}"
+        given = ", ".join(f"{k} {_word(v)}" for k, v in self.inputs.items())
+        return f"{self.row} {self.step}" + (f" ({given})" if given else "") + \
+            f": {_word(self.outcome)}"
 
 
 class Trace(list[TraceEvent]):
@@ -76,12 +77,15 @@ def note(row: str, name: str, outcome: Any, /, **inputs: Any) -> None:
         _open[-1].append(TraceEvent(row, name, told, shown(outcome), _open[-1].at))
 
 
-def step(row: str, name: str, *inputs: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """The decorator of a documented step. Its result is the outcome of the event; `inputs` are the
-    parameters that are told."""
+def step(
+    row: str, name: str, *inputs: str, tell: Callable[..., Any] | None = None
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """The decorator of a documented step. Its result is the outcome of the event, or what `tell`
+    says of the result and the parameters; `inputs` are the parameters that are told."""
 
     def wrap(f: Callable[P, R]) -> Callable[P, R]:
         names = tuple(inspect.signature(f).parameters)
+        acts = f.__annotations__.get("return") == "None"
 
         @functools.wraps(f)
         def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -94,7 +98,10 @@ def step(row: str, name: str, *inputs: str) -> Callable[[Callable[P, R]], Callab
             except Exception as e:
                 note(row, name, f"refused: {shown(getattr(e, 'code', None)) or e}", **given)
                 raise
-            note(row, name, made, **given)
+            told: Any = "done" if acts else made
+            if tell is not None:
+                told = tell(made, *(known.get(n) for n in names))
+            note(row, name, told, **given)
             return made
 
         run.documented = row, name  # type: ignore[attr-defined]
@@ -110,25 +117,69 @@ def shown(value: Any, depth: int = 0) -> Any:
         return f"{value.name} ({number})" if number != "" else value.name
     if value is None or isinstance(value, str | int | float):
         return value
+    if _is_instruction(value):
+        return _instruction(value, alone=depth == 0)
+    for name in ("header", "name"):  # a loop, a block or function
+        found = getattr(value, name, None)
+        if isinstance(found, str) or hasattr(found, "name"):
+            return str(getattr(found, "name", found))
+    if isinstance(value, Mapping):
+        return _listed([f"{shown(k, depth)}: {shown(v, depth + 1)}" for k, v in value.items()])
+    if type(value) is tuple and value and isinstance(value[0], str | Enum):
+        return _pair(value, depth)
+    if type(value) in (tuple, list, set, frozenset):
+        lines = len(value) <= _LINES
+        told = [
+            _instruction(v, True, lines) if _is_instruction(v) else str(shown(v, depth + 1))
+            for v in value
+        ]
+        return _listed(told if isinstance(value, tuple | list) else sorted(told))
+    if _speaks(value) or not attrs.has(type(value)):
+        text = str(value)
+        return type(value).__name__ if text.startswith("<") else text
     if depth > _DEEPEST:
         return type(value).__name__
-    for name in ("header", "name", "form"):  # a loop, a block or function, an instruction
-        found = getattr(value, name, None)
-        if found is not None:
-            return shown(getattr(found, "name", found), depth + 1)
-    if isinstance(value, Mapping):
-        value = [f"{shown(k, depth)}: {shown(v, depth + 1)}" for k, v in value.items()]
-    if isinstance(value, tuple | list | set | frozenset):
-        told = [str(shown(v, depth + 1)) for v in value]
-        told = told if isinstance(value, tuple | list) else sorted(told)
-        more = f" and {len(told) - _MOST} more" if len(told) > _MOST else ""
-        apart = "; " if any(", " in x for x in told) else ", "
-        return f"[{apart.join(told[:_MOST])}{more}]"
-    if attrs.has(type(value)):
-        names = (*(a.name for a in attrs.fields(type(value))), *getattr(value, "TOLD", ()))
-        fields = {name: getattr(value, name) for name in names}
-        return ", ".join(
-            f"{k} {shown(v, depth + 1)}" for k, v in fields.items() if v not in ("", None)
-        )
-    text = str(value)
-    return type(value).__name__ if text.startswith("<") else text
+    names = (*(a.name for a in attrs.fields(type(value))), *getattr(value, "TOLD", ()))
+    fields = {name: getattr(value, name) for name in names}
+    return ", ".join(
+        f"{k} {shown(v, depth + 1)}" for k, v in fields.items() if v not in ("", None)
+    )
+
+
+def _speaks(value: object) -> bool:
+    """Whether the class says how its values are written."""
+    return any("__str__" in vars(c) for c in type(value).__mro__[:-1])
+
+
+def _word(value: Any) -> Any:
+    return {None: "none", "": "no objection"}.get(value, value)
+
+
+def _listed(told: list[str]) -> str:
+    more = f" and {len(told) - _MOST} more" if len(told) > _MOST else ""
+    apart = "; " if any(", " in x for x in told) else ", "
+    return f"[{apart.join(told[:_MOST])}{more}]"
+
+
+def _is_instruction(value: Any) -> bool:
+    return hasattr(value, "form") and hasattr(value, "results")
+
+
+def _instruction(i: Any, alone: bool, lines: bool = True) -> str:
+    """Its register where it stands for that; alone opcode, registers and line."""
+    registers = " ".join(str(r.name) for r in i.results if r.name)
+    if registers and not alone:
+        return registers
+    line = (i.line or (i.loc.line if i.loc else 0)) if lines else 0
+    told = [str(i.form.spelling), registers, f"(line {line})" if line else ""]
+    return " ".join(x for x in told if x)
+
+
+def _pair(value: tuple[Any, ...], depth: int) -> str:
+    """A code and its text, a register of a file, a word and its value."""
+    first, *rest = value
+    told = [str(shown(v, depth + 1)) for v in rest]
+    if isinstance(first, Enum):
+        return ": ".join([str(shown(first)), *told])
+    file = first.isupper() and len(rest) == 1 and isinstance(rest[0], int)
+    return f"{first}{told[0]}" if file else " ".join([first, *told])

@@ -22,14 +22,16 @@ Addresses are compared as 64-bit pointers of one space; if the spaces differ, as
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import attrs
 
 from nvir.ir import Block, Constant, Instruction, Location, Value, constant
 from nvir.ir.nvvm import Builder, const
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import note, step
 from nvir.ir.types import I8, I32, I64, Type, VectorType, pointer
 from nvir.passes.aggregate.cutting import Cut
-from nvir.passes.aggregate.plan import ELEMENTS, CopyPlan
+from nvir.passes.aggregate.plan import ELEMENTS, CopyPlan, Piece
 
 COMMA_NAME = "dst.memmove.gep,unroll"  # so in the real binary
 
@@ -58,7 +60,42 @@ class _Segment:
     count: Value | None = None
     maybe_empty: bool = False
     rest: bool = False
-    pieces: tuple[tuple[int, int], ...] = ()  # (byte offset, bytes), straight code
+    pieces: tuple[Piece, ...] = ()  # straight code
+
+
+@attrs.frozen
+class LoopWay:
+    """How a loop's index runs: from `first` by `step` until it is `end`."""
+
+    first: str
+    step: int
+    end: Value | int
+
+
+@step("MEM-09", "unrolled forward", tell=lambda order, pieces: f"byte {_ends(order)}")
+def ascending(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """The order of a path that goes up."""
+    return pieces
+
+
+@step("MEM-10", "unrolled reverse", tell=lambda order, pieces: f"byte {_ends(order)}")
+def descending(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """The order of a path that goes down."""
+    return pieces[::-1]
+
+
+def _ends(order: tuple[Piece, ...]) -> str:
+    return f"{order[0]} to {order[-1]}, {len(order)} loads and stores" if order else "none"
+
+
+@step("MEM-12", "forward loop", "count")
+def counts_up(count: Value) -> LoopWay:
+    return LoopWay("0", 1, count)
+
+
+@step("MEM-13", "reverse loop", "count")
+def counts_down(count: Value) -> LoopWay:
+    return LoopWay("count - 1", -1, -1)
 
 
 def lower(cut: Cut, r: Request, plan: CopyPlan, loc: Location | None = None) -> None:
@@ -90,11 +127,19 @@ class _CopyWriter:
         self.rest_to: Value = r.to
         self.rest_source: Value | None = r.source
         self.splats: dict[int, Value] = {}
+        self.to_aligns: dict[int, int] = {}
+        self.source_aligns: dict[int, int] = {}
 
     def write(self) -> None:
-        plan, cut = self.plan, self.cut
+        plan, cut, r = self.plan, self.cut, self.r
         if plan.size == 0:
+            note("MEM-25", "length of zero", "nothing is copied")
             return
+        if plan.unrolled or plan.tail:
+            offsets = [p.offset for p in (self.pieces() if plan.unrolled else plan.tail)]
+            self.to_aligns = alignments("stores", r.to_align, offsets)
+            if r.source is not None:
+                self.source_aligns = alignments("loads", r.source_align, offsets)
         if self.r.source is None:
             self.prepare_splats()
         if plan.paths != "both" and plan.unrolled:
@@ -108,7 +153,8 @@ class _CopyWriter:
             self.one(segments, done, plan.paths == "reverse")
         cut.place(done)
 
-    @step("MEM-04", "both directions")
+    @step("MEM-03", "blocks", tell=lambda made, writer, segments, done: [
+        b.name for b in writer.cut.placed[-3:]] + [done.name])
     def both(self, segments: list[_Segment], done: Block) -> None:
         """The test of the addresses and a path for each outcome."""
         cut, b = self.cut, self.b
@@ -120,18 +166,26 @@ class _CopyWriter:
         self.go_on(cut.place(split))
         self.prepare_rest()
         assert self.r.source is not None
-        to, source = (self.comparable(v) for v in (self.r.to, self.r.source))
-        up = b.icmp_unsigned("<", to, source)
+        up = self.below()
         entries = [
             cut.new(direction if first.maybe_empty else f"{direction}.for")
             for direction, first in (("forward", segments[0]), ("reverse", segments[-1]))
         ]
         b.cbranch(up, *entries)
+        note("MEM-04", "direction", f"below goes to {entries[0].name}, else {entries[1].name}")
         for entry, direction in zip(entries, ("forward", "reverse"), strict=True):
             self.go_on(cut.place(entry))
             self.path(segments, direction == "reverse", f"{direction}.for", done, split)
 
-    @step("MEM-08", "one direction", "down")
+    @step("MEM-05", "compare",
+          tell=lambda up, writer: f"icmp ult {', '.join(str(v.name) for v in up.operands)} (34)")
+    def below(self) -> Value:
+        """Whether the target lies below the source: unsigned. The notes give it predicate 34."""
+        assert self.r.source is not None
+        to, source = (self.comparable(v) for v in (self.r.to, self.r.source))
+        return self.b.icmp_unsigned("<", to, source)
+
+    @step("MEM-08", "one direction", "down", tell=lambda made, writer, *a: writer.form)
     def one(self, segments: list[_Segment], done: Block, down: bool) -> None:
         """A single direction, with loops."""
         named = self.r.label != "memmove"
@@ -149,13 +203,19 @@ class _CopyWriter:
 
     # -------------------------------------------------------------- parts
 
-    def pieces(self) -> tuple[tuple[int, int], ...]:
+    @property
+    def form(self) -> str:
+        """For the trace."""
+        unit = self.plan.unit
+        return f"{self.plan.form} over elements of {unit} {'byte' if unit == 1 else 'bytes'}"
+
+    def pieces(self) -> tuple[Piece, ...]:
         """All accesses of straight code, in order of their offsets."""
         plan = self.plan
-        body = tuple((k * plan.unit, plan.unit) for k in range(plan.count or 0))
+        body = tuple(Piece(k * plan.unit, plan.unit) for k in range(plan.count or 0))
         return body + plan.tail
 
-    @step("MEM-08", "segments")
+    @step("MEM-08", "segments", tell=lambda made, writer: writer.form)
     def segments(self) -> list[_Segment]:
         """What a path does going up; going down it does it from behind."""
         plan, b = self.plan, self.b
@@ -203,7 +263,9 @@ class _CopyWriter:
         """Whether a test of the whole length comes first; wider elements are tested by part."""
         return self.plan.size is None and self.plan.unit == 1 and not nonzero(self.r.length)
 
+    @step("MEM-25", "length of zero", "count", "empty")
     def guard(self, count: Value, empty: Block, full: Block) -> None:
+        """Nothing is copied where a count of run time is zero."""
         self.b.cbranch(self.b.icmp_unsigned("==", count, const(I64, 0)), empty, full)
 
     def comparable(self, p: Value) -> Value:
@@ -213,7 +275,6 @@ class _CopyWriter:
             return p
         return self.b.addrspacecast(p, pointer())
 
-    @step("MEM-09", "path", "down", "name")
     def path(
         self, segments: list[_Segment], down: bool, name: str, done: Block, before: Block | None
     ) -> None:
@@ -255,7 +316,6 @@ class _CopyWriter:
 
     # --------------------------------------------------------------- code
 
-    @step("MEM-12", "loop", "down")
     def loop(self, s: _Segment, down: bool, start: Value, before: Block, after: Block) -> None:
         b, r = self.b, self.r
         here = b.block
@@ -271,14 +331,14 @@ class _CopyWriter:
         q = b.gep(to, [iv], t, name=names[1])
         b.store(x, q, _cap(r.to_align, s.unit), r.volatile)
         assert s.count is not None
-        following = b.sub(iv, 1, "iv.next") if down else b.add(iv, 1, "iv.next")
-        end = const(I64, -1) if down else s.count
+        way = counts_down(s.count) if down else counts_up(s.count)
+        following = b.sub(iv, 1, "iv.next") if way.step < 0 else b.add(iv, 1, "iv.next")
+        end = const(I64, way.end) if isinstance(way.end, int) else way.end
         b.cbranch(b.icmp_unsigned("==", following, end, "done"), after, here)
         iv.set_incoming((start, following), (before, here))
 
-    @step("MEM-09", "straight", "pieces", "down")
-    def straight(self, pieces: tuple[tuple[int, int], ...], down: bool) -> None:
-        order = pieces[::-1] if down else pieces
+    def straight(self, pieces: tuple[Piece, ...], down: bool) -> None:
+        order = descending(pieces) if down else ascending(pieces)
         if self.plan.loads_first and not self.r.volatile:
             values = [self.read(at, n) for at, n in order]
             for (at, n), x in zip(order, values, strict=True):
@@ -296,7 +356,7 @@ class _CopyWriter:
         p = self.address(r.source, at, n, name)
         t = ELEMENTS[n]
         what = "val" if whole else "vld" if isinstance(t, VectorType) else "ld"
-        return self.b.load(p, t, what, aligned_at(r.source_align, at), r.volatile)
+        return self.b.load(p, t, what, self.source_aligns[at], r.volatile)
 
     def write_one(self, at: int, n: int, x: Value) -> None:
         r = self.r
@@ -307,7 +367,7 @@ class _CopyWriter:
         else:
             name = f"dst.{r.label}.gep.unroll"
         q = self.address(r.to, at, n, name)
-        self.b.store(x, q, aligned_at(r.to_align, at), r.volatile)
+        self.b.store(x, q, self.to_aligns[at], r.volatile)
 
     def address(self, base: Value, at: int, n: int, name: str) -> Value:
         """Element `at / n`, where that is whole."""
@@ -334,7 +394,12 @@ def splat(b: Builder, byte: Value | None, t: Type) -> Value:
     return b.mul(b.zext(byte, t), const(t, 0x01010101), "splat")
 
 
-@step("MEM-15", "alignment", "align", "offset")
+@step("MEM-15", "alignment", "what", "align")
+def alignments(what: str, align: int, offsets: Iterable[int]) -> dict[int, int]:
+    """What an alignment of the start says of each offset."""
+    return {at: aligned_at(align, at) for at in offsets}
+
+
 def aligned_at(align: int, offset: int) -> int:
     """What an alignment of the start says of an offset: the greatest power of two in both."""
     low = align | offset

@@ -105,6 +105,12 @@ def gaps(t: ty.Type) -> tuple[tuple[int, int], ...]:
     return tuple(out)
 
 
+def holds_union(t: ty.Type) -> bool:
+    """Whether a union lies in an aggregate, by the names that front ends give."""
+    label = getattr(t, "label", None) or ""
+    return label.startswith("union.") or any(holds_union(m) for _, m in _members(t) or ())
+
+
 # ---------------------------------------------------------------- constants
 
 

@@ -55,10 +55,12 @@ KINDS = ("memcpy", "memmove", "memset")
 class Options:
     """lower_aggr_func_args: also struct parameters of functions that only this module calls.
     plain_names: a period in place of the comma that the real tool has in a name.
+    wide: policy documented: elements as wide as the alignment allows (v4.b32 for 16 bytes).
     """
 
     lower_aggr_func_args: bool = False
     plain_names: bool = False
+    wide: bool = False
 
 
 def limits(ctx: Context) -> CopyLimits:
@@ -70,6 +72,7 @@ def limits(ctx: Context) -> CopyLimits:
         bytewise=notes,
         forward_memcpy=not notes,
         params_are_local=ctx.knob("devicefn-param-always-local"),
+        wide=ctx.options.wide,
     )
 
 
@@ -78,6 +81,7 @@ def split_limits(ctx: Context) -> split.SplitLimits:
         copy_bytes=ctx.knob("max-aggr-copy-size"),
         store_elements=ctx.knob("large-aggr-store-limit"),
         unchecked=ctx.knob("skiploweraggcopysafechk"),
+        padding=ctx.policy != "documented",
     )
 
 

@@ -14,7 +14,7 @@ alternate. The remainder is the last going up and the first going down.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import attrs
 
@@ -27,6 +27,16 @@ Paths = Literal["forward", "reverse", "both"]
 ELEMENTS: dict[int, Type] = {1: I8, 2: I16, 4: I32, 8: vector(I32, 2), 16: vector(I32, 4)}
 
 
+class Piece(NamedTuple):
+    """An access of straight code."""
+
+    offset: int
+    bytes: int
+
+    def __str__(self) -> str:
+        return f"{self.offset}" if self.bytes == 1 else f"{self.bytes} bytes at {self.offset}"
+
+
 @attrs.frozen
 class CopyLimits:
     """What the knobs and the policy say; `unroll` counts elements."""
@@ -35,6 +45,7 @@ class CopyLimits:
     bytewise: bool
     forward_memcpy: bool
     params_are_local: bool
+    wide: bool = False  # elements as wide as alignments allow, under either policy
 
 
 @attrs.frozen
@@ -60,15 +71,15 @@ class CopyPlan:
         return None if self.size is None else self.size // self.unit
 
     @property
-    def tail(self) -> tuple[tuple[int, int], ...]:
-        """(offset, bytes) of what is left behind the whole elements of a known size."""
+    def tail(self) -> tuple[Piece, ...]:
+        """What is left behind the whole elements of a known size."""
         if self.size is None:
             return ()
         at = self.size // self.unit * self.unit
         out = []
         for n in (8, 4, 2, 1):
             if self.size - at >= n:
-                out.append((at, n))
+                out.append(Piece(at, n))
                 at += n
         return tuple(out)
 
@@ -78,16 +89,22 @@ class CopyPlan:
         return "unrolled" if self.unrolled else "a loop"
 
 
-@step("MEM-07", "plan", "kind", "size", "align", "order")
+@step("MEM-07", "plan", "kind", "size", "align", "order", "limits")
 def make_plan(
     kind: str, size: int | None, align: int, order: Order, limits: CopyLimits
 ) -> CopyPlan:
     """`align` is the smaller alignment of the operands; `order` what is known of where they lie."""
-    unit = 1 if limits.bytewise else min(align & -align, WIDEST)
+    unit = element(align & -align, limits.bytewise and not limits.wide)
     paths, why = _paths(kind, order, limits)
     unrolled = size is not None and size // unit <= limits.unroll
     loads_first = unrolled and paths == "forward" and not limits.bytewise and kind == "memcpy"
     return CopyPlan(unit, size, unrolled, paths, loads_first, why)
+
+
+@step("MEM-17", "element", "align", tell=lambda unit, *a: f"{ELEMENTS[unit]}")
+def element(align: int, bytewise: bool) -> int:
+    """Bytes of an element: one, or as many as the alignment lets one access have."""
+    return 1 if bytewise else min(align, WIDEST)
 
 
 def _paths(kind: str, order: Order, limits: CopyLimits) -> tuple[Paths, str]:

@@ -11,9 +11,10 @@ Method   In reverse post-order each aggregate value gets a list of its leaves: l
          whole (parameters, results of calls, cmpxchg and assembly) are taken apart by splitStruct
          where they arrive; where one leaves (ret, an argument of a call) it is put together again
          by insertvalue, or named as it arrived.
-         A load whose only use is a store with no write between is a copy. All its bytes are
-         copied, padding too: other members of a union may lie there. Small ones go by leaf, in the
-         types that they have, so that stack memory can still become registers; others by memmove.
+         A load whose only use is a store with no write between is a copy. Small ones go by leaf, in
+         the types that they have, so that stack memory can still become registers; others by
+         memmove. Padding is copied too, as other members of a union may lie there; under policy
+         documented only in unions.
 Keeps    blocks; volatility, one access a leaf; the alignment of each leaf: what the whole's says of
          its offset.
 Cost     One visit an instruction and leaf. An insertvalue into a value that nobody else names
@@ -22,7 +23,7 @@ Cost     One visit an instruction and leaf. An insertvalue into a value that nob
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import attrs
 
@@ -35,9 +36,11 @@ from nvir.ir.text.trace import step
 from nvir.ir.values import Argument, Constant, Undef, Value, undef
 from nvir.passes.aggregate.copies import aligned_at
 from nvir.passes.aggregate.leaves import (
+    AggregateLeaf,
     composite,
     constant_leaf,
     gaps,
+    holds_union,
     is_aggregate,
     leaf_range,
     leaves,
@@ -55,11 +58,13 @@ CODES = (SPLIT, COPIED, EDGE)
 @attrs.frozen
 class SplitLimits:
     """copy_bytes: a larger copied value is moved as memory. store_elements: a larger constant is
-    stored by a loop. unchecked: a load and its store are a copy, whatever lies between."""
+    stored by a loop. unchecked: a load and its store are a copy, whatever lies between.
+    padding: a copy by leaf takes it along; else only in unions, whose members lie in it."""
 
     copy_bytes: int = 128
     store_elements: int = 10000
     unchecked: bool = False
+    padding: bool = True
 
 
 def split_values(f: Function, limits: SplitLimits, ctx: Context) -> bool:
@@ -122,7 +127,8 @@ class _Splitter:
                     self.rules[i.form.name](i)
         self.finish()
 
-    @step("STR-12", "replacement")
+    @step("STR-12", "replacement", tell=lambda made, work: f"{len(work.replaced)} values replaced, "
+          f"{len(work.dead)} aggregate operations erased")
     def finish(self) -> None:
         """Fill the phis, let scalars take over, and remove what was split."""
         for phi, new in self.phis:
@@ -150,7 +156,8 @@ class _Splitter:
             self.parts[v] = found
         return found
 
-    @step("STR-05", "splitStruct", "v")
+    @step("STR-05", "splitStruct", "v", tell=lambda made, work, v: f"{len(work.parts[v])} results "
+          f"of {v.type}, composite {composite(v.type)}, opcode 32")
     def apart(self, v: Value) -> None:
         """splitStruct of a value that arrives whole, where the builder stands."""
         if not leaves(v.type):
@@ -203,7 +210,7 @@ class _Splitter:
         self.parts[v] = list(i.results)
         self.whole[id(self.parts[v])] = v
 
-    @step("STR-09", "split load", "i")
+    @step("STR-09", "split load", "i", tell=lambda made, work, i: work.parts.get(i, "a copy"))
     def load(self, i: Instruction) -> None:
         if i in self.copies:
             return
@@ -224,7 +231,8 @@ class _Splitter:
             return p
         return self.b.gep(p, [const(I64, offset)], I8, name=name)
 
-    @step("STR-01", "split store", "i")
+    @step("STR-01", "split store", "i", tell=lambda made, work, i:
+          "a copy" if work.copies.get(i.operands[0]) is i else work.leaves_of(i.operands[0]))
     def store(self, i: Instruction) -> None:
         v, p = i.operands
         if isinstance(v, Instruction) and self.copies.get(v) is i:
@@ -261,7 +269,7 @@ class _Splitter:
         self.ctx.remark(COPIED, i, bytes=size, how=how, why=why)
         return True
 
-    @step("STR-18", "split phi", "i")
+    @step("STR-18", "split phi", "i", tell=lambda made, work, i: work.parts[i])
     def phi(self, i: Instruction) -> None:
         b = self.at(i)
         new = [
@@ -299,7 +307,8 @@ class _Splitter:
         self.parts[i] = new
         self.dead.append(i)
 
-    @step("STR-23", "extract", "i")
+    @step("STR-23", "extract", "i",
+          tell=lambda made, work, i: work.replaced.get(i, work.parts.get(i)))
     def extract(self, i: Instruction) -> None:
         whole = i.operands[0]
         first, end = leaf_range(whole.type, i.aux)
@@ -310,7 +319,7 @@ class _Splitter:
             self.replaced[i] = found[first]
         self.dead.append(i)
 
-    @step("STR-19", "split call", "i")
+    @step("STR-19", "split call", "i", tell=lambda made, work, i: i.operands)
     def call(self, i: Instruction) -> None:
         new = tuple(self.together(v, i) if is_aggregate(v.type) else v for v in i.operands)
         i.set_operands(new)
@@ -328,7 +337,7 @@ class _Splitter:
             EDGE, i, what=_what(i), bytes=size_of(i.type), why="splitStruct takes it apart behind"
         )
 
-    @step("STR-19", "split return", "i")
+    @step("STR-19", "split return", "i", tell=lambda made, work, i: i.operands)
     def leave(self, i: Instruction) -> None:
         v = i.operands[0]
         i.set_operands((self.together(v, i),))
@@ -343,7 +352,8 @@ class _Splitter:
 
     # ------------------------------------------------- a load and its store
 
-    @step("STR-16", "copies", "block")
+    @step("STR-16", "copies", "block",
+          tell=lambda made, work, b: [i for i in work.copies if i.block is b] or "none")
     def find_copies(self, block: Block) -> None:
         """Loads whose only use is a store in the same block, with no write between."""
         loads: set[Instruction] = set()
@@ -371,16 +381,21 @@ class _Splitter:
             move(b, q, p, size, aligns[1], aligns[0])
             how, why = "of memory", f"more than {self.limits.copy_bytes} bytes"
         else:
-            self.typed_copy(t, p, q, aligns)
-            how, why = "by element", "its elements keep their types, padding comes along"
+            padded = self.limits.padding or holds_union(t)
+            self.typed_copy(t, p, q, aligns, gaps(t) if padded else ())
+            how, why = "by element", "its elements keep their types, padding " + (
+                "comes along" if padded else "is left out"
+            )
         self.ctx.count("copied")
         self.ctx.remark(COPIED, store, bytes=size, how=how, why=why)
 
-    def typed_copy(self, t: Type, p: Value, q: Value, aligns: list[int]) -> None:
+    def typed_copy(
+        self, t: Type, p: Value, q: Value, aligns: list[int], padding: Sequence[tuple[int, int]]
+    ) -> None:
         """All loads, then all stores: right however the two overlap."""
         b = self.b
-        places = [(leaf.offset, leaf.type) for leaf in leaves(t)]
-        for at, n in gaps(t):
+        places = [(leaf.offset, leaf.type) for leaf in decomposed(t)]
+        for at, n in padding:
             places += [(o, ELEMENTS[k]) for o, k in _pieces(at, n)]
         values = []
         for at, leaf in sorted(places, key=lambda x: x[0]):
@@ -388,6 +403,13 @@ class _Splitter:
             values.append((at, b.load(from_, leaf, "split", aligned_at(aligns[0], at))))
         for at, x in values:
             b.store(x, self.address(q, at, "dstptr"), aligned_at(aligns[1], at))
+
+
+@step("STR-03", "decomposition", "t",
+      tell=lambda made, t: [f"{x.type} at {x.offset}" for x in made])
+def decomposed(t: Type) -> tuple[AggregateLeaf, ...]:
+    """The scalars of a copied object, however deep, by its layout."""
+    return leaves(t)
 
 
 def _pieces(at: int, n: int) -> list[tuple[int, int]]:

@@ -200,26 +200,28 @@ def _tell(d: HoistDecision, ctx: Context, moving: bool) -> None:
         ctx.remark(NOT_PAYING, d.loop, count=d.invariant, **v.numbers())
 
 
-@step("LIC-28", "mover", "marked")
+@step("LIC-32", "rebuild", "marked", tell=lambda made, *a: f"{len(made)} moved")
 def mover(nest: Nest, marked: bool = False) -> list[Instruction]:
     """Put everything that leaves a loop at the end of its preheader, and mark it as hoisted where
     asked. Returns what moved."""
     leaving = [(x, nest.lifted[x.header]) for x in nest.loops if nest.lifted.get(x.header)]
-    place: dict[Block, Block] = {}
+    found = {x.header: x.preheader for x, _ in leaving if x.preheader is not None}
+    place: dict[Block, Block] = dict(found)
     wanted = []
     for loop, _ in leaving:
-        found = loop.preheader
-        if found is not None:
-            place[loop.header] = found
-        else:
+        if loop.header not in found:
             wanted.append(EdgePlace(loop.header, loop.entries))
     for p, made in zip(wanted, interpose_all(nest.function, wanted), strict=True):
         place[p.target] = made
     for loop, instructions in leaving:
         anchor = place[loop.header].terminator
         assert anchor is not None
+        looking_at(loop.header.name)
+        note("LIC-11", "preheader", place[loop.header], made=loop.header not in found)
+        note("LIC-28", "moved, all loops decided", instructions)
         for i in instructions:
             i.move_before(anchor)
             if marked:
                 nest.function.marks.setdefault(i, set()).add("hoisted")
+    looking_at("")
     return [i for _, instructions in leaving for i in instructions]

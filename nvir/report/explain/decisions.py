@@ -158,6 +158,7 @@ class LoopDecisions:
         self._spare: dict[Function, Function] = {}
         self._made: dict[tuple[str, Hashable], Decision] = {}  # what became of a pass's plan
         self._work = 0
+        self.left: tuple[Function, str | None] = self.function, header  # as `stages` leave it
 
     @functools.cached_property
     def stages(self) -> dict[str, NotedStage]:
@@ -190,6 +191,7 @@ class LoopDecisions:
                 told.append(TraceEvent("", step.label, {}, said, header or ""))
             out[step.label] = NotedStage(given, header, tuple(told))
             given, header = made, after
+        self.left = given, header
         return out
 
     def _given(self, step: DecisionStep) -> Function:

@@ -1,6 +1,7 @@
 """What the documented compiler does with a loop, step by step, and what the real one does with it.
 
-    noted_events   the trace of the loop passes under policy `documented`, one after the other
+    noted_events   the trace of the loop passes under policy `documented`, one after the other, and
+                   of the scheduler behind register allocation
     compare        unrolling, hoisting and pipelining: as noted, as ptxas was observed to decide,
                    and as the ptxas that is installed did with the file
 
@@ -15,10 +16,11 @@ from pathlib import Path
 
 import attrs
 
+from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop
 from nvir.ir.module import Module
-from nvir.ir.text.trace import TraceEvent
+from nvir.ir.text.trace import Trace, TraceEvent, note
 from nvir.passes.knobs import Knobs
 from nvir.report.explain.decisions import Decision, LoopDecisions, loop_steps, summary
 from nvir.report.real import access_lines, accesses_of, machine_copies
@@ -41,7 +43,26 @@ class Compared:
 
 def noted_events(asked: LoopDecisions) -> tuple[TraceEvent, ...]:
     """The events of the noted passes about the loop that is asked about, and those about none."""
-    return tuple(e for stage in asked.stages.values() for e in stage.events)
+    return (*(e for stage in asked.stages.values() for e in stage.events), *_behind(asked))
+
+
+def _behind(asked: LoopDecisions) -> tuple[TraceEvent, ...]:
+    """The events of the scheduler behind register allocation, on what the passes left of a loop."""
+    from nvir.analysis.analyses import Analyses
+    from nvir.assembler.postra import loop_code, schedule
+    from nvir.sm.profile import profile_for
+
+    function, header = asked.left
+    loop = next((x for x in Analyses.of(function).loops if x.header.name == header), None)
+    if loop is None:
+        return ()
+    machine = asked.profile or profile_for(asked.module.target)
+    with Trace() as trace:
+        try:
+            schedule(loop_code(loop, machine), policy="documented")
+        except NvirError as e:
+            note("PRA-01", "behind register allocation", f"not pipelined: {e}")
+    return tuple(trace)
 
 
 def compare(

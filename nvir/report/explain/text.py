@@ -32,7 +32,7 @@ _PHASES = {  # of a row's first letters
     "P18": "phase 18, OriLoopSimplification", "UNR": "phase 22, OriLoopUnrolling",
     "SWP": "phase 24, OriPipelining", "LAT": "phase 24, OriPipelining",
     "LIC": "phases 35, 66, 79 and 88, OriHoistInvariants, instances 0 to 3",
-    "FUS": "phase 59, OriLoopFusion",
+    "FUS": "phase 59, OriLoopFusion", "PRA": "behind register allocation, SoftwarePipeline",
 }
 _LABELS = {
     "unroll-decision": "unroll", "loop-unroll": "unroll", "licm": "hoist", "loop-peel": "peel",
@@ -340,7 +340,7 @@ def _trace(e: Explanation, width: int) -> Iterator[str]:
     with their number."""
     if e.trace:
         yield ""
-        yield "trace of the noted steps: row, step (inputs): outcome; nothing is no objection"
+        yield "trace of the noted steps: row, step (inputs): outcome"
     phase = ""
     for text, same in itertools.groupby(_event(event) for event in e.trace):
         row = text.split()[0]  # phase 24 asks steps of phase 22, too, which begins with its guard

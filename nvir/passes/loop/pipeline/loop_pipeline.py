@@ -43,7 +43,7 @@ from nvir.analysis.divergence import Divergence
 from nvir.analysis.induction import trip_count
 from nvir.ir import Block, Function, Loop, NvirError
 from nvir.ir.clone import clone_function
-from nvir.ir.text.trace import looking_at, step
+from nvir.ir.text.trace import looking_at, note, step
 from nvir.passes.context import Context
 from nvir.passes.loop.pipeline.body import Body, Staged, StageLayout, by_times, is_long_load
 from nvir.passes.loop.pipeline.choice import (
@@ -288,6 +288,10 @@ class _Pipeliner:
         self, loop: Loop, body: Body, region: CopyRegion, found: Staged, ii: int
     ) -> None:
         done = expand(StageLayout(found), region, trip=trip_count(body.loop))
+        short = f"too few iterations go to {done.rest.name}" if done.rest else "no rest is left"
+        note("SWP-15", "6 expand", f"{done.prologue.name} of {done.stages - 1} steps, "
+             f"{done.kernel.name} of {done.factor}, {done.epilogue.name} of {done.stages - 1}; "
+             + short, stages=done.stages)
         self.function.analyze_cfg()
         self.ctx.count("pipelined")
         self.ctx.remark(SCHEDULED, loop, stages=done.stages, factor=done.factor, ii=ii)

@@ -39,6 +39,7 @@ import attrs
 
 from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.ir import Block, Function, Loop, bulk
+from nvir.ir.text.trace import looking_at, note
 from nvir.passes.context import Context
 from nvir.passes.loop.unroll.apply import UnrollOutcome, UnrollPlan, unroll
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals
@@ -191,12 +192,19 @@ def _run(function: Function, ctx: Context) -> bool:
     lines.stay(plans)
     outcomes = unroll(function, plans, refusals)
     for header, outcome in outcomes.items():
+        looking_at(header.name)
+        note("UNR-38", "copies", f"{outcome.copies}, {outcome.way}" if outcome.copies else
+             f"none: {outcome.way}")
         record.full += outcome.copies > 0 and outcome.full
         record.partial += outcome.copies > 0 and not outcome.full
         record.failed += outcome.copies == 0
         lines.done(header, outcome)
     lines.flush()
     _count(ctx, record)
+    looking_at("")
+    note("UNR-44", "after unrolling", "back edges, what is live and control flow made anew"
+         if record.unrolled else "nothing changed", total=record.total, unrolled=record.unrolled,
+         failed=record.failed, non_unrolled=record.non_unrolled)
     ctx.remark(STATISTICS, partial=record.partial, non_unrolled=record.non_unrolled)
     return bool(outcomes)
 

@@ -33,6 +33,7 @@
 // of nvir: a function with a body here, one that the compiler lowers, one that is an intrinsic
 #define __NVIR_FN static __host__ __device__ inline __attribute__((always_inline, annotate("nvir.inline.always")))
 #define __NVIR_BIG static __host__ __device__ inline
+#define __NVIR_NOTED __NVIR_BIG __attribute__((annotate("nvir.noted_builtin")))
 #define __NVIR_BUILTIN __host__ __device__
 #define __NVIR_INTRINSIC(text) __asm__(text)
 #define __NVIR_PURE __attribute__((const))

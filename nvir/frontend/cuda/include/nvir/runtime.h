@@ -99,7 +99,7 @@ int getopt(int, char *const *, const char *); extern char *optarg; extern int op
 #define CLOCK_REALTIME 0
 void *operator new(size_t); void *operator new[](size_t); void operator delete(void *) noexcept; void operator delete[](void *) noexcept;
 
-// memory functions of device code: loops, as calls of the library's do not exist there
-__NVIR_BIG void *memcpy(void *to, const void *from, size_t n) { char *d = (char *)to; const char *s = (const char *)from; for (size_t i = 0; i < n; ++i) d[i] = s[i]; return to; }
-__NVIR_BIG void *memmove(void *to, const void *from, size_t n) { char *d = (char *)to; const char *s = (const char *)from; if (d < s) for (size_t i = 0; i < n; ++i) d[i] = s[i]; else for (size_t i = n; i > 0; --i) d[i - 1] = s[i - 1]; return to; }
-__NVIR_BIG void *memset(void *to, int c, size_t n) { char *d = (char *)to; for (size_t i = 0; i < n; ++i) d[i] = (char)c; return to; }
+// memory functions of device code: loops, as calls of the library's do not exist there; under policy documented intrinsics
+__NVIR_NOTED void *memcpy(void *to, const void *from, size_t n) { char *d = (char *)to; const char *s = (const char *)from; for (size_t i = 0; i < n; ++i) d[i] = s[i]; return to; }
+__NVIR_NOTED void *memmove(void *to, const void *from, size_t n) { char *d = (char *)to; const char *s = (const char *)from; if (d < s) for (size_t i = 0; i < n; ++i) d[i] = s[i]; else for (size_t i = n; i > 0; --i) d[i - 1] = s[i - 1]; return to; }
+__NVIR_NOTED void *memset(void *to, int c, size_t n) { char *d = (char *)to; for (size_t i = 0; i < n; ++i) d[i] = (char)c; return to; }
