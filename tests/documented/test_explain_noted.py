@@ -69,7 +69,7 @@ def test_each_pass_gets_what_the_one_before_left(tmp_path):
     """What the first instance hoists is not there for the others."""
     made = page(tmp_path, ONE_MUL.replace("BOUND", "%r1"))
     forward = [e["outcome"] for e in made["trace"] if e["row"] == "LIC-14"]
-    assert forward.count("[mul.lo.s32 %r20 (line 8)]") == 2  # from the header and the latch of the first instance
+    assert forward.count("[mul.lo.s32 %r20 (line 8)]") == 2  # of header and latch
     told = {d["pass"]: [r["name"] for r in d["remarks"]] for d in made["decisions"]}
     assert told["licm<id=0>"] == ["Hoisted"]
     assert [told[f"licm<id={k}>"] for k in (1, 2, 3)] == [[], [], []]
