@@ -145,8 +145,10 @@ class Names:
             self.source.error(f"{number} vectors in one declaration are too many", offset)
             return
         for own in [name] if count is None else [f"{name}{k}" for k in range(number)]:
-            for part in "xyzw"[:size]:
-                self._declare(f"{own}.{part}", self.new_register(f"{own}_{part}", type), offset)
+            for part, colour in zip("xyzw"[:size], "rgba", strict=False):  # two names of one
+                register = self.new_register(f"{own}_{part}", type)
+                self._declare(f"{own}.{part}", register, offset)
+                self._declare(f"{own}.{colour}", register, offset)
             self.vectors[own] = size
 
     def _parameterised(self, prefix: str, count: int, type: ScalarType, offset: int) -> None:

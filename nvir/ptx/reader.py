@@ -98,6 +98,9 @@ class ModuleReader(Declarations):
         for needed in (".version", ".target"):
             if self.seen and needed not in self.seen:
                 self.source.error(f"the module has no '{needed}'", 0)
+        if "debug" in self.module.target_options and not self.has_debug:
+            at = max(self.code.find(".target"), 0)
+            self.source.refuse("target option 'debug' without debug data (.section)", at)
 
     def _resynchronise(self, pos: int) -> None:
         """Go on at the next line that starts a module-level directive."""

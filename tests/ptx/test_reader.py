@@ -462,3 +462,26 @@ def test_sync_behind_other_modifiers(spelling, row):
     found = find_row(spelling)
     assert found is not None
     assert (found[0].name, "sync" in found[1]) == (row, False)
+
+
+def test_the_elements_of_a_vector_register_have_two_names() -> None:
+    text = HEAD + """
+.visible .entry k()
+{
+    .reg .v4 .f32 %v;
+    .reg .f32 %f<2>;
+    mov.f32 %f1, %v.NAME;
+    ret;
+}
+"""
+    assert len(read_ptx(text.replace("NAME", "g")).functions) == 1
+    with pytest.raises(NvirError, match=r"undeclared register '%v\.q'"):
+        read_ptx(text.replace("NAME", "q"))
+
+
+def test_target_debug_wants_debug_data() -> None:
+    debug = HEAD.replace("sm_80", "sm_80, debug")
+    kernel = "\n.visible .entry k()\n{\n    ret;\n}\n"
+    assert any("without debug data" in str(x) for x in read_ptx(debug + kernel).refused)
+    section = ".section .debug_str\n{\n.b8 0\n}\n"
+    assert not read_ptx(debug + kernel + section).refused
