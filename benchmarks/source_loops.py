@@ -39,7 +39,6 @@ from unroll_agreement import _factor_of_lines
 
 import nvir
 from nvir import toolchain
-from nvir.analysis.source_loops import own_blocks
 from nvir.ir.block import Block
 from nvir.ir.loops import natural_loops
 from nvir.report import ModuleReport, report
@@ -156,10 +155,10 @@ def by_statement(made: ModuleReport, module: nvir.Module, name: str
             if (parent := loops[header].parent) is not None:
                 within[told.places] = statement[parent.header.name]
             inner = [b for c in loops[header].children for b in c.blocks]
-            own = operations(own_blocks(loops[header]), source)
+            own = operations(loops[header].own, source)
             out.setdefault(told.places, []).append((own, operations(inner, source)))
     outside = set(f.blocks).difference(*(x.blocks for x in loops.values()))
-    bodies = [[b for b in f.blocks if b in outside], *map(own_blocks, loops.values())]
+    bodies = [[b for b in f.blocks if b in outside], *(x.own for x in loops.values())]
     out[WHOLE] = [(operations(b, source), (Counter(), Counter())) for b in bodies]
     return out, within
 

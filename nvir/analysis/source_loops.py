@@ -138,7 +138,7 @@ def _apart(group: list[Loop], statements: int) -> list[list[Loop]]:
 def _statement(loop: Loop, places: Places) -> tuple[tuple[Place, ...], int]:
     """Where the statement of a loop stands, and its column: the place of a branch back, or of the
     way out where a latch falls through to the header."""
-    falls = [b for b in own_blocks(loop) if _leaves(b, loop)] if len(loop.latches) == 1 else []
+    falls = [b for b in loop.own if _leaves(b, loop)] if len(loop.latches) == 1 else []
     for b in (*loop.latches, *(falls if len(falls) == 1 else ())):
         branch = b.terminator
         if branch is not None and branch.loc is not None and branch.loc.line:
@@ -157,18 +157,10 @@ def _guard(loop: Loop, places: Places) -> tuple[Place, ...]:
     return tuple(places(branch)) if branch is not None else ()
 
 
-def own_blocks(loop: Loop) -> list[Block]:
-    """The blocks of a loop that are in no loop within it."""
-    if not loop.children:
-        return loop.blocks
-    inner = {b for c in loop.children for b in c.members}
-    return [b for b in loop.blocks if b not in inner]
-
-
 def signature(loop: Loop, places: bool = True) -> Signature:
     """How often each operation on memory or floating point stands in a loop, by place and
     spelling; of a loop with none of them, each operation that is no copy."""
-    return _signature(own_blocks(loop), places)
+    return _signature(loop.own, places)
 
 
 def _signature(blocks: Sequence[Block], places: bool) -> Signature:
@@ -246,7 +238,7 @@ def _grouped(places: tuple[Place, ...], group: list[Loop], trips: int | None) ->
     least = min(range(len(group)), key=lambda k: sum(found[k].values()))
     base = [_base(k, found) for k in range(len(group))]
     copies = [_ratio(s, found[b])[0] for s, b in zip(found, base, strict=True)]
-    has_heavy = any(heavy(i.form) for b in own_blocks(group[least]) for i in b)
+    has_heavy = any(heavy(i.form) for b in group[least].own for i in b)
     if not has_heavy and _stride(group[least]) == 1:  # sums of integers are folded
         copies = [_stride(x) or n for x, n in zip(group, copies, strict=True)]
     shared = max(copies) > 1
@@ -312,7 +304,7 @@ def _leaves(block: Block, loop: Loop) -> bool:
 
 def _tests(loop: Loop) -> int:
     """How often the loop's own test stands in it: ways out at the place of the branch back."""
-    out = [b.terminator.loc for b in own_blocks(loop) if b.terminator and _leaves(b, loop)]
+    out = [b.terminator.loc for b in loop.own if b.terminator and _leaves(b, loop)]
     last = [b.terminator.loc for b in loop.latches if b.terminator and b.terminator.loc]
     return max((out.count(x) for x in last), default=1)
 

@@ -6,8 +6,9 @@ ask, so a `Loop` is not to be changed; a pass that edits the control flow asks a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
@@ -17,6 +18,8 @@ from nvir.ir.errors import Unsupported
 if TYPE_CHECKING:
     from nvir.ir.block import Block
     from nvir.ir.function import Function
+
+_T = TypeVar("_T")
 
 MAX_MEMBERS = 2_000_000  # sizes of all loops of a function, in blocks; a nest of n loops has n²
 
@@ -28,6 +31,7 @@ class Loop:
     header      dominates every block of the loop
     latches     sources of its back edges
     blocks      all blocks, in reverse post-order, header first
+    own         those of them that lie in no inner loop
     parent, children   the loop nest
     depth       outermost is 1
     """
@@ -38,7 +42,10 @@ class Loop:
     parent: Loop | None = None
     blocks: list[Block] = attrs.Factory(list)
     children: list[Loop] = attrs.Factory(list)
+    own: list[Block] = attrs.Factory(list)
     _members: frozenset[Block] = attrs.field(default=frozenset(), init=False, repr=False)
+    _exits: list[tuple[Block, Block]] | None = attrs.field(default=None, init=False, repr=False)
+    _together: list[Loop] | None = attrs.field(default=None, init=False, repr=False)
 
     def __contains__(self, block: Block) -> bool:
         return block in self.members
@@ -53,6 +60,11 @@ class Loop:
     @property
     def exits(self) -> list[tuple[Block, Block]]:
         """Edges (inside, outside) that leave the loop."""
+        together = self._together
+        if together is not None and together is self.header.function._loops:  # nothing is stale
+            if self._exits is None:
+                _find_exits(together)
+            return list(self._exits or ())
         inside = self.members
         return [(b, s) for b in self.blocks for s in b.succs if s not in inside]
 
@@ -114,7 +126,42 @@ def _find_loops(function: Function, rpo: list[Block]) -> list[Loop]:
         loops[h] = loop
     for k, h in enumerate(header):
         loop_of: Loop | None = loops.get(h)
+        if loop_of is not None:
+            loop_of.own.append(rpo[k])
         while loop_of is not None:
             loop_of.blocks.append(rpo[k])
             loop_of = loop_of.parent
-    return [loops[h] for h in sorted(loops)]
+    found = [loops[h] for h in sorted(loops)]
+    for x in found:
+        x._together = found
+    return found
+
+
+def _find_exits(loops: Sequence[Loop]) -> None:
+    """The exits of all loops of a function: each edge climbs from the loop of its source to the one
+    that holds its target as well."""
+    innermost = {b: x for x in loops for b in x.own}
+    edges: dict[Loop, list[tuple[Block, Block]]] = {x: [] for x in loops}
+    for b, home in innermost.items():
+        for s in b.succs:
+            inside: Loop | None = home
+            around = innermost.get(s)
+            while inside is not None and inside is not around:
+                if around is not None and around.depth > inside.depth:
+                    around = around.parent
+                else:
+                    edges[inside].append((b, s))
+                    inside = inside.parent
+    for x, found in edges.items():
+        x._exits = sorted(found, key=lambda e: e[0]._rpo_index)
+
+
+def over_blocks(
+    loops: Sequence[Loop], of: Callable[[Block], _T], join: Callable[[list[_T]], _T]
+) -> dict[Loop, _T]:
+    """A figure of each of a function's loops, joined from those of its blocks: each block is looked
+    at once, however many loops it lies in. `loops` as `natural_loops` gives them."""
+    found: dict[Loop, _T] = {}
+    for x in reversed(loops):
+        found[x] = join([*map(of, x.own), *(found[c] for c in x.children)])
+    return found

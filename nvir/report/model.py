@@ -7,6 +7,7 @@ What no pass can say yet is null with a reason, never invented.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from nvir.assembler.unroll.decision import UnrollDecision
+from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
 from nvir.ir.errors import Diagnostic, NvirError
 from nvir.ir.function import Function
-from nvir.ir.loops import Loop
+from nvir.ir.loops import Loop, over_blocks
 from nvir.ir.module import Module
 from nvir.report.explain.advice import Advice, advice
 from nvir.report.facts import FunctionFacts, function_facts
@@ -359,16 +361,21 @@ def _loops(
     from nvir.report.schedule.figures import pipeline_figures
 
     alias = Analyses.of(facts.function).alias
+    sources = source_places(facts.loops, module, told)
+    sizes = over_blocks(
+        facts.loops, lambda b: sum(not i.form.op.pseudo for i in b), lambda n: sum(n)
+    )
+    live = over_blocks(facts.loops, lambda b: facts.pressure.block_max[b], lambda n: max(n))
     return tuple(
         LoopReport(
             header=x.header.name,
             line=x.header.line or None,
-            source=source_place(x, module, told),
+            source=sources[x.header.name],
             depth=x.depth,
             blocks=len(x.blocks),
-            instructions=sum(1 for b in x.blocks for i in b if not i.form.op.pseudo),
+            instructions=sizes[x],
             trip=body_runs(x),
-            max_live=facts.pressure.of_loop(x),
+            max_live=live[x],
             unroll=facts.unroll.get(x.header.name, NOT_DECIDED),
             pipeline=pipeline_figures(
                 x, machine, alias, make, facts.copies.get(x.header.name, 1),
@@ -379,22 +386,25 @@ def _loops(
     )
 
 
-def source_place(
-    loop: Loop, module: Module, told: Sequence[SourceLoopReport]
-) -> str | None:
-    """"file.cu:44" of the loop's statement, where that is not told of its first instruction with a
-    location, or None."""
-    for s in told:
-        if loop.header.name in s.roles and s.places:
-            file, line = s.places[0]
-            return f"{file}:{line}"
-    for b in loop.blocks:
-        for i in b:
-            if i.loc is not None and i.loc.line:
-                names = {n: name for n, name, _ in module.debug.files}
-                name = names.get(i.loc.file, f"file {i.loc.file}").rsplit("/", 1)[-1]
-                return f"{name}:{i.loc.line}"
-    return None
+def source_places(
+    loops: Sequence[Loop], module: Module, told: Sequence[SourceLoopReport]
+) -> dict[str, str | None]:
+    """By header "file.cu:44" of the loop's statement, where that is not told of its first
+    instruction with a location, or None."""
+    places = {header: s.places[0] for s in reversed(told) if s.places for header in s.roles}
+    names = {n: path.rsplit("/", 1)[-1] for n, path, _ in module.debug.files}
+
+    def located(b: Block) -> tuple[int, str]:
+        at = next((i.loc for i in b if i.loc is not None and i.loc.line), None)
+        if at is None:
+            return sys.maxsize, ""
+        return b.rpo_index, f"{names.get(at.file, f'file {at.file}')}:{at.line}"
+
+    found: dict[str, str | None] = {}
+    for x, (_, first) in over_blocks(loops, located, min).items():
+        at = places.get(x.header.name)
+        found[x.header.name] = first or None if at is None else f"{at[0]}:{at[1]}"
+    return found
 
 
 def block_size(f: Function, given: int | None) -> tuple[int, bool]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nvir.ir import Function, Instruction, Module, VerifyError, block, integer, undef
 from nvir.ir.cfg import delete_block, insert_preheader, split_edge
-from nvir.ir.loops import natural_loops
+from nvir.ir.loops import natural_loops, over_blocks
 from nvir.ir.opcodes.form import form
 from nvir.ir.types import B32, PRED
 from tests.effort import effort
@@ -128,6 +128,7 @@ def test_loops_are_what_the_definition_says(edges):
         assert b.loop_depth == b.loop_depth_equal == sum(b in body for body in bodies.values())
     for loop in loops:
         assert loop.blocks[0] is loop.header
+        assert loop.exits == [(b, s) for b in loop.blocks for s in b.succs if s not in loop.blocks]
         assert loop.depth == loop.header.loop_depth
         assert set(loop.latches) == set(headers[loop.header])
         if loop.parent is not None:
@@ -320,6 +321,27 @@ def test_an_edge_that_is_not_there_is_refused_before_anything_changes():
         insert_preheader(f.blocks[1], [f.blocks[0], f.blocks[2]])
     assert [b.name for b in f.blocks] == ["b0", "b1", "b2"]
     assert f.blocks[0].terminator.aux == (f.blocks[1], f.blocks[2])
+
+
+def test_exits_that_are_found_together_are_those_of_each_loop_alone():
+    """Leaving two loops at once, a break between siblings, and a nest's own ends."""
+    f = build([(1,), (2,), (3, 7), (2, 4, 5), (1, 7), (6,), (5, 1), ()])
+    loops = natural_loops(f)
+    for x in loops:
+        inside = set(x.blocks)
+        assert x.exits == [(b, s) for b in x.blocks for s in b.succs if s not in inside]
+        assert x.own == [b for b in x.blocks if not any(b in c for c in x.children)]
+    assert [len(x.exits) for x in loops] == [2, 3, 1]
+    new = split_edge(f.blocks[2], f.blocks[7])  # the loops at hand are of before
+    assert (f.blocks[2], new) in loops[0].exits
+
+
+def test_a_figure_of_all_loops_of_a_nest_looks_at_each_block_once():
+    f = build([(1,), (2,), (3,), (3, 2, 1, 4), ()])
+    seen = []
+    found = over_blocks(natural_loops(f), lambda b: seen.append(b) or 1, lambda n: sum(n))
+    assert [found[x] for x in natural_loops(f)] == [3, 2, 1]
+    assert len(seen) == 3
 
 
 def test_loops_are_found_once_for_a_snapshot_and_again_after_an_edit():

@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import nvir
+from benchmarks import limits
 from nvir.analysis import affine, alias, liveness, pressure
 from nvir.assembler.unroll import decide
 from nvir.ir.function import Function
@@ -18,12 +20,14 @@ from nvir.ir.loops import natural_loops
 from nvir.report import report
 from nvir.report.explain import decisions
 from nvir.report.explain.loop import explain, hottest
+from nvir.report.facts import unrolling
 from nvir.report.html.page import html_report
 from nvir.report.lines import line_listing
 from nvir.report.model import machine_for
 from nvir.sm.profile import profile_for
 from nvir.sm.schedule import driver
 from nvir.sm.simulate import engine
+from tests.effort import effort
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "ptx"
 EMPTY = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(){ ret; }\n"
@@ -141,6 +145,21 @@ def test_an_explanation_schedules_its_own_loop_alone(made: Counter[str]) -> None
     streams = 2 * len(page.factors) + 1  # each factor with few and many warps, and the schedule
     assert made["simulations"] <= streams + 5  # five for depths of pipelining
     assert made["body costs"] <= len(natural_loops(f)) * made["copies"]  # whatever the knobs
+
+
+def test_the_loops_of_a_nest_are_weighed_inside_out() -> None:
+    """A loop around one that stays is not weighed: four times as deep, four times the work. Where
+    a loop's place is not told, none is looked for in every other loop."""
+
+    def work(text: str, action: Callable[[nvir.Module], object]) -> int:
+        module = nvir.read_ptx(text)
+        return effort(lambda: action(module))
+
+    def decided(module: nvir.Module) -> object:
+        return unrolling(module.functions[0], module, "sm_80", "observed")
+
+    assert work(limits.nest(64), decided) < 4 * 1.5 * work(limits.nest(16), decided)
+    assert work(limits.loops(64), report) < 4 * 1.3 * work(limits.loops(16), report)
 
 
 def test_a_report_of_little_loads_little(tmp_path: Path) -> None:

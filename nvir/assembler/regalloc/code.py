@@ -106,7 +106,7 @@ class Code:
 def pressures(region: Region, order: list[Op], widths: list[int]) -> list[int]:
     """Live registers at each operation of an order: the larger of before and behind it."""
     live = set(region.live_out)
-    now = sum(widths[v] for v in live)
+    now = sum(map(widths.__getitem__, live))
     out = []
     for op in reversed(order):
         behind = now

@@ -93,7 +93,8 @@ class _Painter:
         self.place: dict[int, tuple[int, int]] = {}  # value → (tuple, offset)
         self.tuples: list[tuple[int, ...]] = []
         self.base: list[int] = []
-        self.held: dict[int, int] = {}  # register → value
+        self.held: dict[int, int] = {}  # register → value that was made in the region
+        self.entering: dict[int, int] = {}  # register → value that lives in, once asked for
         self.file = _FILE
         self.busy = 1 << STACK_POINTER
         self.cool = 0
@@ -101,9 +102,11 @@ class _Painter:
 
     def run(self) -> None:
         region, widths, register = self.region, self.widths, self.register
+        busy = self.busy
         for v in region.live_in:
             if register[v] >= 0:
-                self.take(v, register[v], widths[v])
+                busy |= _MASKS[widths[v]] << register[v]
+        self.busy = busy
         last, made, reader = self.last, self.made, self.reader
         for k, op in enumerate(self.order):
             for s in op.sources:
@@ -114,8 +117,7 @@ class _Painter:
             if op.tuples:
                 for t in op.tuples:
                     self.join(t)
-        for v in region.live_out:
-            last[v] = len(self.order)
+        last.update(dict.fromkeys(region.live_out, len(self.order)))
         for v in region.heads:
             if widths[v]:
                 self.define(v, -1)
@@ -259,7 +261,9 @@ class _Painter:
         """Is a register free, or free by the time that its new value is made?"""
         if not self.busy >> r & 1:
             return True
-        holder = self.held.get(r)
+        if not self.entering:
+            self.entering = {self.register[v]: v for v in self.region.live_in}
+        holder = self.held.get(r, self.entering.get(r))
         return holder is not None and self.last.get(holder, 1 << 30) <= at
 
     def preference(self, v: int) -> int:

@@ -8,10 +8,14 @@ Cost    a backward data flow on the values that cross regions, as bits.
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nvir.assembler.regalloc.lower import Lowering
+
+DENSE = 8  # a set that holds more than this part of all values is read digit by digit
+_DIGITS = bytes(max(0, c - ord("0")) % 2 for c in range(256))  # "0" and "1" as 0 and 1
 
 
 def find_live_sets(lowering: Lowering) -> None:
@@ -73,6 +77,8 @@ def find_live_sets(lowering: Lowering) -> None:
 
 
 def _members(bits: int, values: list[int]) -> set[int]:
+    if bits.bit_count() * DENSE > len(values):
+        return set(compress(values, bin(bits)[:1:-1].encode().translate(_DIGITS)))
     found = set()
     while bits:
         low = bits & -bits

@@ -176,7 +176,8 @@ def _uses(region: Region, widths: list[int]) -> tuple[dict[int, int], int]:
             uses.setdefault(r, 0)
         for s in op.sources:
             uses[s] = uses.get(s, 0) + 1
-    start = sum(widths[v] for v in region.live_in) + sum(widths[v] for v in region.heads)
+    width = widths.__getitem__
+    start = sum(map(width, region.live_in)) + sum(map(width, region.heads))
     return uses, start
 
 

@@ -65,7 +65,6 @@ class BodyCost:
     scattered   a store to global memory follows a load, at an address that is no pointer which
                 the loop moves by a constant
     together    an atomic, an operation of a warp, or such a store to other memory
-    never       why such a loop is never unrolled, or ""
     """
 
     d: int = 0
@@ -82,7 +81,6 @@ class BodyCost:
     warp: bool = False
     scattered: bool = False
     together: bool = False
-    never: str = ""
 
     @property
     def c(self) -> int:
@@ -115,7 +113,6 @@ class BodyCost:
         self.warp |= other.warp
         self.scattered |= other.scattered
         self.together |= other.together
-        self.never = self.never or other.never
 
 
 def body_cost(
@@ -144,10 +141,7 @@ def _cost(
         if block in inner:
             continue
         for i in block:
-            if i in dead:  # but the call of a slow path is made before ptxas sees that
-                cost.never = cost.never or _never(i.form, arch)
-                continue
-            if i in control:
+            if i in dead or i in control:
                 continue
             if i.is_phi:
                 if block is not loop.header:
@@ -237,8 +231,6 @@ def _count_branch(
     dead: AbstractSet[Instruction],
 ) -> None:
     guard = i.guard
-    if i.form.kind is OpKind.SWITCH:
-        cost.never = cost.never or f"{i.form.name} in the body"
     if guard is None:
         target = i.successors[0] if i.successors else None
         if target is not None and target is not loop.header and layout.get(block) is not target:
@@ -286,8 +278,6 @@ def _count(
     offsets: set[tuple[Value, Value]],
 ) -> None:
     f = i.form
-    if not cost.never:
-        cost.never = _never(f, arch)
     w = row_of(i, arch)
     if w.branches:
         cost.branches += w.branches
@@ -484,6 +474,8 @@ def _never(f: Form, arch: int) -> str:
         return f"{f.spelling} in the body"
     if f.op.gathers and arch < HOPPER:
         return f"{f.spelling} in the body"
+    if f.kind is OpKind.SWITCH:
+        return f"{f.name} in the body"
     if f.op.name == "unknown":
         return f"{f.spelling} in the body, which is not known"
     return ""

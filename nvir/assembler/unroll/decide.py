@@ -23,6 +23,7 @@ Source   measured on ptxas 13.0.88; benchmarks/unroll_agreement.py compares.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -31,7 +32,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import TripCount
 from nvir.analysis.source_loops import has_pragma
-from nvir.assembler.unroll.body_cost import BodyCost, body_cost
+from nvir.assembler.unroll.body_cost import BodyCost, body_cost, never_unrolled
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.assembler.unroll.exits import COUNT_LIMIT, Refusal, counted_by, why_not_counted
 from nvir.assembler.unroll.known import Counted
@@ -45,6 +46,7 @@ from nvir.assembler.unroll.weights import (
     SMALL_WITH_LOADS,
 )
 from nvir.ir import Block, Constant, Function, Instruction, Loop, Param, Value, natural_loops
+from nvir.ir.loops import over_blocks
 
 
 @attrs.frozen
@@ -100,6 +102,7 @@ class UnrollFacts:
         self._refusals: dict[Block, Refusal | None] = {}
         self._divergent: dict[Block, bool] = {}
         self._outside: dict[Block, int] = {}
+        self._never: dict[Loop, tuple[int, str]] | None = None
 
     def trip(self, loop: Loop) -> TripCount | None:
         if loop.header not in self._trips:
@@ -107,6 +110,18 @@ class UnrollFacts:
             unknown = trip is not None and trip.count is None and trip.text == "unknown"
             self._trips[loop.header] = None if unknown else trip
         return self._trips[loop.header]
+
+    def never(self, loop: Loop) -> str:
+        """Why the loop is never unrolled, of the first of its instructions that forbids it, or "".
+
+        Dead ones count: the call of a slow path is made before ptxas sees that nobody uses it."""
+        if self._never is None:
+            self._never = over_blocks(self.loops, self._first_never, min)
+        return self._never[loop][1]
+
+    def _first_never(self, b: Block) -> tuple[int, str]:
+        why = next(filter(None, (never_unrolled(i, self.arch) for i in b)), "")
+        return (b.rpo_index, why) if why else (sys.maxsize, "")
 
     def cost(self, counted: Counted) -> BodyCost:
         key = counted.key
@@ -157,19 +172,22 @@ class _State:
             if self.done[x.header].action == "full"
         )
         counted = self.counted[loop.header] = Counted(loop, trip, inner)
-        cost = self.facts.cost(counted)
         T = trip.count if trip is not None else None
-        facts = UnrollDecision(
-            T=T, size=cost.c, cost=cost.a, saved=cost.p, folds=cost.S
-        )
+        facts = UnrollDecision(T=T)
+        stays = next((x for x in loop.children if self.done[x.header].action != "full"), None)
+        if stays is None:  # a loop around one that stays is not weighed
+            cost = self.facts.cost(counted)
+            facts = attrs.evolve(
+                facts, size=cost.c, cost=cost.a, saved=cost.p, folds=cost.S
+            )
         if off:
             return facts.none(UnrollCode.NOUNROLL, '.pragma "nounroll"')
         if not self.limits.enabled:
             return facts.none(UnrollCode.NOUNROLL, "knob LoopUnroll is off")
-        if cost.never:
-            return facts.none(UnrollCode.NOUNROLL, cost.never)
-        if len(inner) < len(loop.children):
-            stays = next(x for x in loop.children if self.done[x.header].action != "full")
+        never = self.facts.never(loop)
+        if never:
+            return facts.none(UnrollCode.NOUNROLL, never)
+        if stays is not None:
             return facts.none(UnrollCode.IRREGULAR, f"the inner loop {stays.header.name} stays")
         if trip is None:
             return facts.none(*_why_uncounted(loop))

@@ -20,6 +20,8 @@ from nvir.ir.layout import size_of, store_size, struct_layout
 from nvir.ir.nvvm import const
 from nvir.ir.nvvm_values import ConstantExpr, Poison, poison
 
+MOST_LEAVES = 1 << 16
+
 
 @attrs.frozen
 class AggregateLeaf:
@@ -36,6 +38,8 @@ def is_aggregate(t: ty.Type) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _leaves(t: ty.Type, body: object) -> tuple[AggregateLeaf, ...]:
+    if leaf_count(t) > MOST_LEAVES:
+        raise Unsupported(f"a value of type {t}, of {leaf_count(t)} elements: use memory")
     out: list[AggregateLeaf] = []
     work: list[tuple[tuple[int, ...], int, ty.Type]] = [((), 0, t)]
     while work:
@@ -59,7 +63,8 @@ def _members(t: ty.Type) -> list[tuple[int, ty.Type]] | None:
 
 
 def leaves(t: ty.Type) -> tuple[AggregateLeaf, ...]:
-    """The leaves in order; of a scalar itself. Raises Unsupported for an opaque struct."""
+    """The leaves in order; of a scalar itself. Raises Unsupported for an opaque struct, and for
+    aggregates that no registers could hold."""
     return _leaves(t, getattr(t, "elements", None))  # a named struct may get its body later
 
 
@@ -67,7 +72,7 @@ def leaf_count(t: ty.Type) -> int:
     if isinstance(t, ty.ArrayType):
         return t.count * leaf_count(t.element)
     if isinstance(t, ty.StructType):
-        return len(leaves(t))
+        return sum(map(leaf_count, t.elements or ()))
     return 1
 
 

@@ -40,7 +40,7 @@ from nvir.report.model import (
     Launch,
     PipelineFigures,
     block_size,
-    source_place,
+    source_places,
     unroll_json,
 )
 from nvir.report.places import SourceLines
@@ -267,7 +267,8 @@ def explain(
                                     told, real) if a.place in (None, mine.place)]
     return Explanation(
         str(function.name), function.kind, target, machine.name, knobs.policy, header,
-        loop.header.line or None, source_place(loop, module, [mine]), loop.depth, _structure(loop),
+        loop.header.line or None, source_places(facts.loops, module, [mine])[header], loop.depth,
+        _structure(loop),
         body_runs(loop), _variables(loop), unroll,
         tuple(decisions), vary and asked.size <= LARGEST,
         pipeline, pipelined, registers,

@@ -158,7 +158,7 @@ class Prices:
         header, depth = body.block, body.block.loop_depth
         made = expand_stages(body, staged.stages, kernel_only)
         left = {k: f for k, f in self.factors.items() if k != str(header.name)}
-        kernel = Loop(made.kernel, [made.kernel], depth, None, [made.kernel])
+        kernel = Loop(made.kernel, [made.kernel], depth, None, [made.kernel], own=[made.kernel])
         stream = loop_stream(kernel, self.profile)
         bound = 0.0
         if self.plain is not None:

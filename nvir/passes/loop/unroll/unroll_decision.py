@@ -49,7 +49,9 @@ _NONE: dict[UnrollCode, Code] = {
     )
     for code in UnrollCode
 }
-CODES = (FULL, PARTIAL, *_NONE.values())
+AROUND = missed("NotUnrolledAround", "the assembler does not unroll the loop: {reason} [T = {T}]",
+                UnrollCode.IRREGULAR.number)
+CODES = (FULL, PARTIAL, AROUND, *_NONE.values())
 
 
 def run(function: Function, ctx: Context) -> bool:
@@ -64,6 +66,8 @@ def run(function: Function, ctx: Context) -> bool:
             ctx.remark(FULL, loop, reason=made.reason, L=made.limit, **numbers)
         elif made.action == "partial":
             ctx.remark(PARTIAL, loop, reason=made.reason, factor=made.factor, **numbers)
+        elif not made.size:  # a loop around one that stays: nobody weighs it
+            ctx.remark(AROUND, loop, reason=made.reason, T=made.T)
         else:
             assert made.code is not None
             ctx.remark(_NONE[made.code], loop, reason=made.reason, **numbers)
