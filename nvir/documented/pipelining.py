@@ -95,7 +95,8 @@ def phase_24(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obst
         return Obstacle.TOO_LARGE, str(len(plain.operations))
     by_class = ctx.options is not None and ctx.options.classes
     graph = class_graph(plain, classes, by_class)
-    mii = minimum(graph, resources(graph, machine_classes(plain) if by_class else [], ctx.profile))
+    by = machine_classes(plain) if by_class else []
+    mii = minimum(minimum_ii(graph).rec_mii, resources(graph, by, ctx.profile))
     return slots(plain, graph, mii)
 
 
@@ -155,7 +156,7 @@ def class_graph(
     for k, (a, b, cycles, far) in enumerate(plain.graph.edges):
         if k in carried:
             parent = plain.operations[a].parent
-            cycles = stall(parent, cycles, classes[parent], machine)
+            cycles = stall(cycles, classes[parent], machine, parent)
         edges.append((a, b, cycles, far))
     if not by_class:
         return machine_graph(machine, [op.family or "" for op in plain.operations], edges)
@@ -164,7 +165,9 @@ def class_graph(
 
 
 @step("LAT-06", "3 stall", "producer", "cycles", "of")
-def stall(producer: Instruction, cycles: int, of: OperandClasses, machine: Profile) -> int:
+def stall(
+    cycles: int, of: OperandClasses, machine: Profile, producer: Instruction | None = None
+) -> int:
     """Cycles from a producer to its reader: the machine's, capped by the classes of its operands
     0 and 1."""
     return stall_cycles(cycles, of.result, of.source, machine)
@@ -175,18 +178,16 @@ def machine_classes(plain: LoopGraph) -> list[int]:
     return [latency_class(op.family or "", plain.profile) for op in plain.operations]
 
 
-@step("SWP-11", "4 ResMII", "graph", tell=lambda made, graph, classes, machine:
-      f"{made}: " + ", ".join(f"{n} {p.units} wide" for n, p in machine.pipes.items()))
+@step("SWP-11", "4 ResMII", "graph")
 def resources(graph: DependenceGraph, classes: Sequence[int], machine: Profile) -> int:
     """The pipe counters against the widths: by `classes` where they are given."""
     return class_resource_bound(classes, machine) if classes else minimum_ii(graph).res_mii
 
 
-@step("SWP-07", "4 MII", "res_mii", tell=lambda made, graph, res_mii:
-      f"{made}: RecMII {minimum_ii(graph).rec_mii}, ResMII {res_mii}")
-def minimum(graph: DependenceGraph, res_mii: int) -> int:
+@step("SWP-07", "4 MII", "rec_mii", "res_mii")
+def minimum(rec_mii: int, res_mii: int) -> int:
     """The larger of both bounds."""
-    return max(minimum_ii(graph).rec_mii, res_mii)
+    return max(rec_mii, res_mii)
 
 
 def _slots_told(made: PipelineSlots, plain: LoopGraph, *_: object) -> str:

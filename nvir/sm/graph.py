@@ -140,7 +140,9 @@ class DependenceGraph:
         where = [name or "no pipe" for name in self.nodes]
         if self.pipes:
             where = [" or ".join(names) or "no pipe" for names in self.pipes]
-        on = ", ".join(f"{where.count(x)} on {x}" for x in dict.fromkeys(where))
+        wide = {**self.limits, **self.pipe_units}
+        on = ", ".join(f"{where.count(x)} on {x}" + (f" of {wide[x]}" if x in wide else "")
+                       for x in dict.fromkeys(where))
         return f"{len(self.nodes)} operations ({on}), {len(self.edges)} dependences"
 
     def __eq__(self, other: object) -> bool:

@@ -456,9 +456,9 @@ def test_the_rows_of_a_run_are_in_the_order_of_the_notes():
     _, events = outcome("hoist")
     names = [e.step for e in events if e.at == "CHAIN"]
     start = names.index("1 budget")
-    assert names[start: start + 8] == [
-        "1 budget", "2 side effects", "2 forward", "3 backward", "4 transitive", "5 score",
-        "5 profit", "6 mover"]
+    assert names[start: start + 9] == [
+        "1 budget", "2 side effects", "2 forward", "3 backward", "4 marked as well",
+        "4 transitive", "5 score", "5 profit", "6 mover"]
 
 
 def told() -> str:
@@ -481,7 +481,7 @@ def test_the_trace_of_the_fixtures_is_what_it_was():
 def test_an_event_says_row_inputs_and_outcome():
     _, events = outcome("pipeline")
     found = next(e for e in events if e.row == "SWP-07" and e.at == "LOADS")
-    assert str(found) == "SWP-07 4 MII (res_mii 1): 4: RecMII 4, ResMII 1"
+    assert str(found) == "SWP-07 4 MII (rec_mii 4, res_mii 1): 4"
     ctx = Context(nvir.read_ptx(FIXTURES / "steps.ptx"), Knobs(policy="documented"))
     ctx.options = loop_unroll.Options()
     rules_of(ctx)  # nobody listens: nothing is kept

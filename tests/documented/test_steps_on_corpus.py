@@ -51,7 +51,7 @@ EXAMPLE: dict[str, dict[str, str]] = {
     "pipeline": {"feasible": "ptx/gemm_tile.sm_80.ptx"},
     "fuse": {"_drop_repeated": FORMS_PTX, "_fuse": FORMS_PTX, "_join_variables": FORMS_PTX,
              "_shift": FORMS_PTX, "_structure": FORMS},
-    "memory": {"loop": "gemm_tile.cu", "one": "gemm_tile.cu"},
+    "memory": {"counts_up": "gemm_tile.cu", "one": "gemm_tile.cu"},
     "structs": {"phi": "../tests/llvm/fixtures/clang14_either.ll"},
     "calls": {"_alignments": "device_calls.cu", "_bundles": "trees/calls.py",
               "_special": "trees/calls.py", "is_special_intrinsic": "trees/calls.py"},

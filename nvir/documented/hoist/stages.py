@@ -40,7 +40,7 @@ from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Mode
 from nvir.ir import CC, PRED, VOID, Block, Form, Instruction, Loop, Value
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import note, step
 from nvir.passes.knobs import KnobKind
 
 OUTSIDE = -1
@@ -167,13 +167,20 @@ def side_effects(
     lanes and orders hold it. Purely arithmetic operations stay for a reason of the region alone."""
     kept = {s.instruction: s.why.value for s in region.stay}
     return {
-        i: kept.get(i) or ("it touches memory" if i.form.reads or i.form.writes else
-                           "it has an effect")
+        i: kept.get(i) or _effect(i.form)
         for i in items if i not in legal and (i in kept or not i.form.pure)
     }
 
 
-@step("LIC-14", "2 forward", "items")
+def _effect(f: Form) -> str:
+    if f.is_phi:
+        return "each iteration has its own"
+    if f.terminator:
+        return "control flow"
+    return "it touches memory" if f.reads or f.writes else "it has an effect"
+
+
+@step("LIC-14", "2 forward", "scope.pass_id", "scope.multi_depth", "items")
 def forward(
     items: Sequence[Instruction], marks: Marks, scope: HoistScope
 ) -> list[Instruction]:
@@ -181,6 +188,9 @@ def forward(
     last to the first. Returns what it marked."""
     members, gone, blocked = scope.region.members, scope.gone, scope.blocked
     last, deep, index = scope.pass_id == 3, scope.multi_depth, marks.index
+    if last:
+        note("LIC-16", "2 passed over", {i: [v for v in i.operands if skipped_by_last(i, v)]
+             for i in items if any(skipped_by_last(i, v) for v in i.operands)} or "no operand")
     uses, state, def_block = marks.use_count, marks.state, marks.def_block
     marked = []
     for i in items:
@@ -241,6 +251,7 @@ def propagate(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> 
     """Stage 4: what reads marked values of the block, and nothing else that the loop makes, is
     marked and counted too. Returns a mask of what stood in the way: 1 memory, 2 other effects."""
     mask = 0
+    chain = []
     members, gone, index = scope.region.members, scope.gone, marks.index
     for i in items:
         if marks.all_leave(i):
@@ -259,10 +270,12 @@ def propagate(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> 
         else:
             if not chained:
                 continue
+            chain.append(i)
             for r in i.results:
                 marks.def_block[r] = OUTSIDE
                 marks.state[r] = HoistState.INVARIANT
                 marks.use_count[r] = marks.use_count.get(r, 0) + 1
+    note("LIC-20", "4 marked as well", chain)
     return mask
 
 

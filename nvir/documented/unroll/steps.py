@@ -289,13 +289,16 @@ def predicate_pressure(used: int, rules: Rules, chosen: bool) -> str:
     return f"{used} of {PREDICATES} predicates are live"
 
 
-@step("UNR-34", "O full", "factor", "T", "fits", "small", "foldable", "blocks")
+@step("UNR-34", "O full", "factor", "T", "fits", "small", "foldable", "blocks",
+      "rules.multi_block")
 def unrolls_fully(
     factor: int, T: int | None, fits: bool, small: bool, foldable: int, blocks: int, rules: Rules
 ) -> bool:
-    """Step O: all iterations of a body of one block, and something folds."""
-    whole = factor == T and fits
-    return whole and (not rules.literal or small or (foldable > 0 and blocks == 1))
+    """Step O: all iterations of a body of one block, or of several where the knob takes those, and
+    something folds."""
+    if factor != T or not fits or (blocks > 1 and not rules.multi_block):
+        return False
+    return small or foldable > 0 or not rules.literal
 
 
 @step("UNR-42", "P rounds", "T", "factor")

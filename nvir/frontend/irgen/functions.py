@@ -67,6 +67,7 @@ def _skeleton(g: IRGenState, decl: Function, function: IRFunction, abi: ABI) -> 
     g.trace.append("alignment")
     g.builder.position_at_end(function.entry)
     g.trace.append("insertion")
+    note("FN-01", "skeleton", g.trace, function=decl.name)
 
 
 # ---------------------------------------------------------------------- prolog
@@ -87,6 +88,8 @@ def emit_prolog(g: IRGenState, decl: Function, function: IRFunction, abi: ABI,
     for p, passing in zip(decl.params, abi.params, strict=True):
         argument = arguments[cursor]
         argument.name = parameter_name(p)
+        note("FN-09", "prolog", f"{passing.kind.name} argument {cursor} of {argument.type}",
+             parameter=argument.name, index=cursor + 1 - abi.sret)
         _parameter(g, p, argument, passing, byval_demotion)
         cursor += 1
 
@@ -116,10 +119,12 @@ def _parameter(g: IRGenState, p: Parameter, argument: Argument, passing: Passing
         emit_param_decl(g, p, tmp)
     elif passing.kind in (Kind.INDIRECT, Kind.BYVAL):
         # the object is there already; its address is the parameter's place
-        note("FN-12", "variants 0 and 1, by address", "its address is its place", parameter=p.name)
+        byval = passing.kind is Kind.BYVAL
+        note("FN-14" if byval else "FN-12", f"variant {passing.kind:d}, by address",
+             "its address is its place", parameter=p.name)
         emit_param_decl(g, p, at_pointer(argument, p.type))
     else:
-        note("FN-12", "variants 0 and 1, by value", f"stored at {parameter_name(p)}.addr",
+        note("FN-12", "variant 0, by value", f"stored at {parameter_name(p)}.addr",
              parameter=p.name)
         _direct(g, p, argument)
 

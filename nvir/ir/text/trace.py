@@ -81,7 +81,8 @@ def step(
     row: str, name: str, *inputs: str, tell: Callable[..., Any] | None = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """The decorator of a documented step. Its result is the outcome of the event, or what `tell`
-    says of the result and the parameters; `inputs` are the parameters that are told."""
+    says of the result and the parameters; `inputs` are the parameters that are told, or a field of
+    one (`rules.budget`)."""
 
     def wrap(f: Callable[P, R]) -> Callable[P, R]:
         names = tuple(inspect.signature(f).parameters)
@@ -92,7 +93,10 @@ def step(
             if not _open:
                 return f(*args, **kwargs)
             known = dict(zip(names, args, strict=False)) | kwargs
-            given = {k: shown(known[k]) for k in inputs if k in known}
+            given = {
+                k.rpartition(".")[2]: shown(functools.reduce(getattr, rest, known[first]))
+                for k in inputs for first, *rest in [k.split(".")] if first in known
+            }
             try:
                 made = f(*args, **kwargs)
             except Exception as e:

@@ -24,7 +24,7 @@ import attrs
 from nvir.ir import Constant, Function, Instruction, Module, Value, VerifyError
 from nvir.ir.nvvm import Builder
 from nvir.ir.nvvm_values import NvvmCall
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import note, step
 from nvir.ir.types import PointerType, pointer
 from nvir.passes.aggregate import func_args, split, stack
 from nvir.passes.aggregate.copies import Request, lower
@@ -167,8 +167,11 @@ def _one(cut: Cut, i: Instruction, kind: str, what: CopyLimits, ctx: Context) ->
         "memmove" if what.bytewise and not fill else kind,
         not ctx.options.plain_names,
     )
+    note("MEM-06", "spaces", f"{request.to.type} from " + (
+        str(request.source.type) if request.source else "a byte"), volatile=request.volatile)
     _tell(ctx, i, kind, plan)
     i.erase()
+    note("MEM-18", "cleanup", f"{kind} erased, no use of it is left")
     lower(cut, request, plan, i.loc)
 
 

@@ -32,7 +32,7 @@ from nvir.ir.layout import align_of, size_of
 from nvir.ir.nvvm import Builder, const, declare, variable
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
 from nvir.ir.ssa.rewrite import substitute
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import note, step
 from nvir.ir.values import Argument, Constant, Undef, Value, undef
 from nvir.passes.aggregate.copies import aligned_at
 from nvir.passes.aggregate.leaves import (
@@ -210,7 +210,8 @@ class _Splitter:
         self.parts[v] = list(i.results)
         self.whole[id(self.parts[v])] = v
 
-    @step("STR-09", "split load", "i", tell=lambda made, work, i: work.parts.get(i, "a copy"))
+    @step("STR-09", "split load", "i", tell=lambda made, work, i:
+          [f"{x.type} align {x.aux}" for x in work.parts[i]] if i in work.parts else "a copy")
     def load(self, i: Instruction) -> None:
         if i in self.copies:
             return
@@ -386,6 +387,7 @@ class _Splitter:
             how, why = "by element", "its elements keep their types, padding " + (
                 "comes along" if padded else "is left out"
             )
+        note("STR-04", "small or large", f"{how}: {why}", bytes=size, t=t)
         self.ctx.count("copied")
         self.ctx.remark(COPIED, store, bytes=size, how=how, why=why)
 

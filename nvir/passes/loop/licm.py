@@ -139,9 +139,11 @@ def decide(function: Function, ctx: Context, pass_id: int, nest: Nest) -> list[H
 
 
 def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) -> HoistDecision:
+    looking_at(loop.header.name)
+    note("LIC-05", "loop", f"entered from {len(loop.entries)}, blocks {len(loop.blocks)}",
+         depth=loop.depth)
     if not loop.entries:
         return HoistDecision(loop, why=NO_ENTRY)
-    looking_at(loop.header.name)
     late = ctx.knob("HoistLate", loop.header, pass_id=pass_id)  # knob 381
     inner = loop.parent is not None
     block = tables.block_policy(
