@@ -38,7 +38,7 @@ from nvir.assembler.postra.records import (
     encode,
 )
 from nvir.assembler.regalloc.banks import is_conflict
-from nvir.ir.text.trace import shown, step
+from nvir.ir.text.trace import note, shown, step
 from nvir.sm.profile import Profile
 
 
@@ -205,6 +205,8 @@ class _Placer:
         for n in order:
             if not self._put(n):
                 return None
+            if routes[n] is Route.BANK:
+                self._told(n)
         return self.result(routes)
 
     def result(self, routes: Mapping[int, Route]) -> Placement:
@@ -216,6 +218,14 @@ class _Placer:
         records = {n: self._record(n, routes[n]) for n in self.inside}
         behind = propagate(live, {"": self.code.live_out})[""]
         return Placement(self.ii, self.mask, records, slots, live, behind)
+
+    def _told(self, n: int) -> None:
+        op = self.code.operations[n]
+        first = next((r for kind, r in (*op.writes, *op.reads) if kind == "R"), 0)
+        bank, offset = self.profile.banks.classify(first)
+        note("PRA-07", "C place by bank", f"cycle {self.time[n]}", operation=op.family,
+             bank=bank, offset=offset, stage=self.stages[n],
+             wanted=self.stages[n] * self.ii + self.wanted[n])
 
     def _carrier(self, n: int) -> Reg | None:
         """The register in which an operation is carried across iterations, if it is."""

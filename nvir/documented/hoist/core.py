@@ -51,6 +51,7 @@ from nvir.documented.hoist.stages import (
     side_effects,
 )
 from nvir.ir import Block, Form, Instruction, Loop
+from nvir.ir.text.trace import note
 from nvir.passes.context import Context
 
 
@@ -188,7 +189,10 @@ class Core:
     def _legal(self, region: HoistRegion) -> set[Instruction]:
         """What may move, less what the knobs on textures and constant loads keep."""
         legal = set(region.invariant)
-        if self._texture(region) == "conservative":
+        mode = self._texture(region)
+        if region.fetches:
+            note("LIC-35", "textures", mode, fetches=region.fetches, size=region.size)
+        if mode == "conservative":
             legal = {i for i in legal if not is_fetch(i.form)}
         loads = {i for i in legal if i.form.space == "const"}
         return legal - {i for i in loads if not self._takes_const(i, region.loop)}

@@ -108,7 +108,7 @@ def skipped_by_last(i: Instruction, v: Value) -> bool:
 # ------------------------------------------------------------------------- stage 1
 
 
-@step("LIC-12", "1 budget", "pass_id", "mode", "simple", "inner")
+@step("LIC-12", "1 budget", "pass_id", "mode", "simple", "preds", "inner", "base", "cbo", "scale")
 def budget(
     pass_id: int, mode: Mode, *, simple: bool, preds: int = 1, inner: bool = False,
     base: float = 10.0, cbo: float = 22.0, scale: int = 10,
@@ -217,7 +217,7 @@ def forward(
     return marked
 
 
-@step("LIC-18", "3 backward", "items")
+@step("LIC-18", "3 backward")
 def backward(
     items: Sequence[Instruction], marks: Marks, scope: HoistScope
 ) -> list[Instruction]:
@@ -244,7 +244,7 @@ def backward(
     return revoked
 
 
-@step("LIC-20", "4 transitive", "items", tell=lambda mask, *a: f"mask {mask}: " + (
+@step("LIC-20", "4 transitive", tell=lambda mask, *a: f"mask {mask}: " + (
     "nothing in the way", "memory in the way", "other effects in the way",
     "memory and other effects in the way")[mask])
 def propagate(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> int:
@@ -275,7 +275,8 @@ def propagate(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> 
                 marks.def_block[r] = OUTSIDE
                 marks.state[r] = HoistState.INVARIANT
                 marks.use_count[r] = marks.use_count.get(r, 0) + 1
-    note("LIC-20", "4 marked as well", chain)
+    if chain:
+        note("LIC-20", "4 marked as well", chain)
     return mask
 
 
@@ -306,7 +307,7 @@ class HoistScore:
     penalty: int
 
 
-@step("LIC-22", "5 score", "real")
+@step("LIC-22", "5 score", "noop", "real")
 def scored(
     items: Sequence[Instruction], marks: Marks, noop: int, real: int, of: Latencies
 ) -> HoistScore:

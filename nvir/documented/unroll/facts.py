@@ -25,7 +25,7 @@ from nvir.assembler.unroll.body_cost import loop_control
 from nvir.assembler.unroll.known import Counted, Known, is_symbol
 from nvir.assembler.unroll.latch_exit import FLOAT, SIGNED
 from nvir.ir import Block, Function, Instruction, Loop, OpKind, Param, Value, natural_loops
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import note, step
 
 WHOLE = "whole"  # a pass of the scanner that did not end early
 CALL_WEIGHT = 9  # of a call of a function of one block
@@ -187,6 +187,7 @@ def stride_fits(kind: int, stride: int | float | Value, factor: int, bits: int) 
     if stride == 0:
         return False
     if kind == FLOAT:
+        note("UNR-36", "float strides", (factor - 1.0) * stride)
         return abs((factor - 1.0) * stride) < float("inf")
     total = int(stride) * (factor - 1)
     if kind == SIGNED:

@@ -34,7 +34,7 @@ from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.assembler.unroll.latch_exit import CountedExit, counted_exit
 from nvir.documented.unroll.facts import BodyRecord, frequencies, scan_body, stride_fits
 from nvir.ir import Block, Function, Loop, natural_loops
-from nvir.ir.text.trace import looking_at, step
+from nvir.ir.text.trace import looking_at, note, step
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals
 from nvir.passes.loop.unroll.wishes import overridden
 
@@ -126,6 +126,7 @@ def known_factor(T: int, cost: int, rules: Rules, share: float = 0.0) -> int:
     if rules.literal:
         if 1 <= T <= SMALL_COUNT:
             return T if rules.full_limit // T > cost else REDUCED // T
+        note("UNR-20", "K path B", f"no factor for more than {SMALL_COUNT}", T=T)
         return 0
     limit = rules.full_limit
     if share >= rules.large_share:
@@ -153,11 +154,14 @@ def unknown_factor(r: BodyRecord, cost: int, hot: bool, multi: bool, rules: Rule
             factor = CLAMPED
         else:
             factor = min(factor, CLAMPED)
-    elif tex_budget(r.tex, rules) <= cost:
-        factor = min(factor, CLAMPED)
     else:
-        factor = rules.unknown_count
-    return CLAMPED if factor == 0 and rules.non_innermost else factor
+        small = tex_budget(r.tex, rules) > cost
+        factor = rules.unknown_count if small else min(factor, CLAMPED)
+        note("UNR-25", "K3", factor, small=small)
+    if factor == 0 and rules.non_innermost:
+        factor = CLAMPED
+        note("UNR-26", "K4", factor)
+    return factor
 
 
 @step("UNR-21", "allowance", "saved")
@@ -367,6 +371,7 @@ class _Flow:
         if said == "skip":
             return attrs.evolve(none, step="H", reason="the override string names the block")
         forced = self.forced or said == "force"
+        note("UNR-16", "I forced", forced, module=self.forced)
         why = few_fetches(r, cost, rules, forced)
         if why:
             return none.none(UnrollCode.TEXTURE_RATIO, why, "J")

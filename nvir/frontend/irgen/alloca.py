@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nvir.ir import I1, I32, Instruction, Type, Value, constant, nvvm_form, pointer, undef
+from nvir.ir.text.trace import note
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState
@@ -44,6 +45,7 @@ def create_alloca(g: IRGenState, t: Type, name: str, size: int, natural: int,
                   count: Value | None = None) -> Instruction:
     """An alloca before the marker, or where code is being built if it has a count."""
     align = alloca_align(size, natural, g.options.policy)
+    note("FN-21", "temporary", f"align {align}", name=name, size=size, natural=natural)
     b = g.builder
     if count is not None or g.allocapt is None:
         one = constant(I32, 1) if count is None else count

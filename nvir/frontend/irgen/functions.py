@@ -63,6 +63,7 @@ def _skeleton(g: IRGenState, decl: Function, function: IRFunction, abi: ABI) -> 
     else:
         g.retval = g.alloca(decl.result, "retval")
     g.trace.append("retval")
+    note("FN-05", "return slot", "none" if g.retval is None else g.retval.pointer)
     g.return_align = 0 if is_void(result) else align_of(result)
     g.trace.append("alignment")
     g.builder.position_at_end(function.entry)
@@ -155,6 +156,7 @@ def emit_param_decl(g: IRGenState, p: Parameter, place: LValue) -> None:
     note("FN-16", "EmitParamDecl", place.pointer, parameter=parameter_name(p))
     g.declare(p, LValue(place.pointer, p.type, place.align, volatile))
     if g.options.param_debug_info and g.builder.loc is not None:
+        note("FN-19", "declare", parameter_name(p), number=g.decl.params.index(p) + 1)
         what = Node((parameter_name(p), g.decl.params.index(p) + 1, *debug_type(p.type)))
         g.call_intrinsic(DEBUG_DECLARE, VOID, [place.pointer, what, Node(())])
 
