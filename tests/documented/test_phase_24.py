@@ -235,8 +235,9 @@ def test_a_barrier_is_found_by_feasibility_after_the_steps_before_it(barrier):
     assert [r.name for r in told] == ["NotPipelinedBarrier"]
     assert [e.row for e in trace if e.row != "UNR-37"] == [
         "SWP-14", "UNR-28", "UNR-29", "UNR-30", "UNR-31", "UNR-32", "UNR-29", "SWP-20", "SWP-03",
-        "LAT-05", "SWP-16", "SWP-04"]
-    assert "code REJECT (60)" in trace[-1].outcome
+        "LAT-05", "SWP-16", "SWP-04", "SWP-01"]
+    assert "code REJECT (60)" in trace[-2].outcome
+    assert "is a barrier" in trace[-1].outcome
 
 
 @pytest.mark.seed("SWP-14", "SWP-04")
@@ -247,7 +248,8 @@ def test_accepted_bodies_and_those_of_several_blocks_leave_events():
     with Trace() as trace:
         told = nvir.run_passes(nvir.read_ptx(split), "loop-pipeline", policy="documented")
     assert [r.name for r in told] == ["NotPipelinedSeveralBlocks"]
-    assert [(e.row, e.outcome, e.at) for e in trace] == [("SWP-14", True, "L")]
+    assert [(e.row, e.outcome, e.at) for e in trace] == [
+        ("SWP-14", True, "L"), ("SWP-01", "its body has several blocks", "L")]
 
 
 def test_a_loop_of_exactly_the_largest_size_is_scheduled(monkeypatch):

@@ -28,7 +28,7 @@ R = TypeVar("R")
 _open: list[Trace] = []
 _MOST = 6  # entries of a collection that are told
 _LINES = 3  # instructions of a list that are told with their lines
-_DEEPEST = 2  # objects in objects
+_DEEPEST = 3  # objects in objects
 
 
 @attrs.frozen

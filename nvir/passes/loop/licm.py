@@ -161,6 +161,8 @@ def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) ->
     if by.literal:
         note("LIC-26", "right to move", region.invariant)
     stay = (*region.stay, *(_updates(region) if by.literal else ()))
+    if by.literal and stay:
+        note("LIC-26", "stays", {s.instruction: s.why.value for s in stay})
     if not region.invariant:
         return HoistDecision(loop, stay=stay)
     leaving, verdict = by.hoist(region, block)

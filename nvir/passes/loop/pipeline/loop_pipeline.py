@@ -202,6 +202,8 @@ class _Pipeliner:
                 return True
             why = choice.reason, choice.what
         reason, what = why
+        row = "SWP-02" if reason in (Obstacle.PRAGMA, Obstacle.PIPELINED) else "SWP-01"
+        note(row, "not pipelined", reason.text(what))
         self.ctx.count("not_pipelined")
         self.ctx.remark(NOT_PIPELINED[reason], loop, reason=reason.text(what))
         return False
