@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 
-LEAST = 100_000
+LEAST = 200_000
 FEW = 5_000  # new objects that the collector may as well walk
 _frozen = False  # whether `freeze` was called
 _new = 0  # objects that no collection has walked yet

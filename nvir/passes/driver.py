@@ -6,11 +6,10 @@ pass to its row: a pass that does not declare `cfg` must leave blocks and edges
 alone, one that says it changed nothing must have changed nothing (checked under
 `check`), one for one level is not run on the other.
 
-A failure leaves the module as it was before the failing pass. Rather than copy
-the module before each pass, which would cost more than most passes, one copy is
-made at the start; after a failure it takes the module's place, and the passes
-before the failing one, which succeeded, run on it again. `Function` and `Block`
-objects taken from the module before are then stale.
+A failure leaves the module as it was before the failing pass. Rather than note
+its state before each pass, which would cost more than most passes, it is noted
+once, at the start; after a failure the module goes back to it, and the passes
+before the failing one, which succeeded, run on it again.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from typing import Any, TextIO
 import attrs
 
 from nvir.ir import Block, Function, Module, bulk, successors
-from nvir.ir.clone import clone_module
 from nvir.ir.errors import NvirError, ParseError, PassError, Unsupported, VerifyError, expect
 from nvir.ir.text.trace import looking_at
 from nvir.ir.verify import verify
@@ -39,6 +37,7 @@ from nvir.passes.pipeline import Pipeline, Step, parse_pipeline
 from nvir.passes.registry import Pass
 from nvir.passes.remarks import Remarks
 from nvir.passes.statistics import Timing
+from nvir.passes.undo import Memento
 
 COLLECTED = 2_000_000  # objects made since a collection, from which on passes are followed by one
 
@@ -168,13 +167,13 @@ class _Run:
             verify(self.module)
         if not self.steps:
             return self.ctx
-        snapshot = _copy(self.module)
-        self.module.text = None  # from here on it is other code
         with bulk():  # what passes make mostly stays
-            self._steps(snapshot)
+            start = Memento(self.module)
+            self.module.text = None  # from here on it is other code
+            self._steps(start)
         return self.ctx
 
-    def _steps(self, snapshot: Module) -> None:
+    def _steps(self, start: Memento) -> None:
         for step in self.steps:
             if gc.get_count()[0] > COLLECTED:
                 gc.collect(0)
@@ -185,7 +184,7 @@ class _Run:
                 self.ctx.remarks.truncate(remarks)
                 self.ctx.counters.clear()
                 self.ctx.counters.update(counters)
-                failure = self._undo(step, e, snapshot)
+                failure = self._undo(step, e, start)
                 if failure is None:
                     raise
                 raise failure from e
@@ -317,17 +316,19 @@ class _Run:
 
     # --------------------------------------------------------- failures
 
-    def _undo(self, step: Step, error: Exception, snapshot: Module) -> NvirError | None:
+    def _undo(self, step: Step, error: Exception, start: Memento) -> NvirError | None:
         """Restore the module; the error to raise, None for `error` itself.
 
         Only a fault of the pass is a PassError: not what it says of a file or of what it does not
         do, nor what it met because the module was broken when it was given to nvir.
         """
-        given = _broken(snapshot)
+        given = None
         try:
-            self._restore(snapshot)
+            start.restore()
+            given = _broken(self.module)
+            self._replay()
         except Exception as again:  # two faults: tell both, and save what there is
-            failure = self._failure(step, error, self.module)
+            failure = self._failure(step, error)
             return given or PassError(
                 failure.pass_name, failure.function,
                 f"{failure.reason}; the module is lost, for it could not be restored ({again})",
@@ -335,10 +336,10 @@ class _Run:
             )
         if isinstance(error, (Unsupported, ParseError)):
             return None
-        return given or self._failure(step, error, self.module)
+        return given or self._failure(step, error)
 
-    def _failure(self, step: Step, error: Exception, good: Module) -> PassError:
-        """The error to raise; `good` is the last good IR."""
+    def _failure(self, step: Step, error: Exception) -> PassError:
+        """The error to raise; the module is the last good IR."""
         function = self.ctx.function
         name = str(function.name if function is not None else self.module.name)
         if isinstance(error, VerifyError):
@@ -348,32 +349,22 @@ class _Run:
             reason = str(error)
         else:
             reason = f"{type(error).__name__}: {error}"
-        saved = save_crash(str(good), step, name, reason, error, self.ctx)
+        saved = save_crash(str(self.module), step, name, reason, error, self.ctx)
         return PassError(step.pass_.name, name, reason, saved)
 
-    def _restore(self, fresh: Module) -> None:
-        """Give the module the state after the steps that succeeded; `fresh` is its first."""
-        again = Context(fresh, self.ctx.knobs, self.ctx._profile)
+    def _replay(self) -> None:
+        """Run the steps that succeeded on the module as it was at first."""
+        module = self.module
+        again = Context(module, self.ctx.knobs, self.ctx._profile)
         for done in self.done:
             again.pass_, again.options = done.step.pass_, done.step.options
             for name in done.functions:
-                unit = fresh[name] if name else None
-                for f in [unit] if unit is not None else _bodies(fresh):
+                unit = module[name] if name else None
+                for f in [unit] if unit is not None else _bodies(module):
                     if f.cfg_state != "fresh" or done.step.pass_.cfg:
                         f.analyze_cfg()
                 again.function = unit
-                done.step.pass_.run(unit if unit is not None else fresh, again)
-        self.module.__dict__.update(fresh.__dict__)
-        for f in self.module.functions:
-            f.module = self.module
-
-
-def _copy(module: Module) -> Module:
-    try:
-        return clone_module(module)
-    except Exception:
-        verify(module)  # says what is broken
-        raise
+                done.step.pass_.run(unit if unit is not None else module, again)
 
 
 def _broken(module: Module) -> NvirError | None:
