@@ -19,7 +19,7 @@ def split_indices(gep: Instruction) -> tuple[int, Terms] | None:
     terms: Terms = []
     if isinstance(gep.type, VectorType):
         return None
-    for k, v in enumerate(gep.operands[1:]):
+    for k, v in enumerate(gep._operands[1:]):
         if k and isinstance(t, StructType):
             if not isinstance(v, Constant):
                 return None
@@ -42,5 +42,8 @@ def split_indices(gep: Instruction) -> tuple[int, Terms] | None:
 
 def constant_offset(gep: Instruction) -> int | None:
     """The distance in bytes of a gep's result from its base, where it is constant."""
+    for v in gep._operands[1:]:
+        if v.__class__ is not Constant:  # as for most
+            return None
     parts = split_indices(gep)
     return parts[0] if parts is not None and not parts[1] else None

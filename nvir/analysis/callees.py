@@ -124,12 +124,12 @@ class Transfer:
 
 def memory_transfer(i: Instruction) -> Transfer | None:
     """What a call of llvm.memcpy, .memmove or .memset does, else None."""
-    if not i.form.is_call:
+    a = i._operands
+    if len(a) < 4 or not i.form.is_call:
         return None
     name = callee_name(i)
     if not name.startswith(("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")):
         return None
-    a = i.operands
     volatile = not (isinstance(a[3], Constant) and not a[3].value)
     if name.startswith("llvm.memset."):
         return Transfer(a[0], a[2], volatile, _align(i, 0), fill=a[1])

@@ -280,8 +280,9 @@ class Instruction(Value, Printed):
 
     def erase(self) -> None:
         """Remove the instruction for good. Raises ValueError while a result has uses elsewhere."""
-        for r in self.results:
-            if r.has_uses and any(u is not self for u in r.users):
+        for r in (self,) if self._results is None else self._results:
+            u = r._uses
+            if u is not None and u is not self and any(x is not self for x in r.users):
                 raise ValueError(f"erasing {self.form.spelling}, whose result {r.name} has uses")
         self.remove()
         for v in self._operands:

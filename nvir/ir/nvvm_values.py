@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-from nvir.ir.instruction import CallInfo
+from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.opcodes.form import Form, nvvm_form
 from nvir.ir.text.datum import register
 from nvir.ir.types import METADATA, Type, pointer
@@ -145,6 +145,18 @@ register(ConstantExpr, ("spelling", "operands", "type", "aux"))
 register(InlineAsm, ("template", "constraints", "flags"))
 register(Node, ("content",))
 register(NvvmCall)
+
+
+def symbols_of(i: Instruction) -> list[Symbol]:
+    """The symbols that the operands of an instruction name, however deep."""
+    found: list[Symbol] = []
+    for v in i._operands:
+        kind = v.__class__
+        if kind is Instruction or (kind is Constant and v.value.__class__ is not tuple):  # type: ignore[attr-defined]
+            continue
+        if v.is_constant:
+            found += symbols_in(v)
+    return found
 
 
 def symbols_in(v: Value) -> Iterator[Symbol]:

@@ -18,7 +18,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, TextIO
 
@@ -202,15 +202,17 @@ class _Run:
         ctx, pass_ = self.ctx, step.pass_
         ctx.pass_, ctx.options, ctx.function = pass_, step.options, None
         done = _Done(step, [])
+        run, watched = pass_.run, self.settings.check or self.dumps.wants(pass_.name)
         if pass_.unit == "module":
             if self._allowed(pass_, str(self.module.name)):
-                self._execute(step, self.module, _bodies(self.module))
+                self._execute(step, run, self.module, _bodies(self.module), watched)
                 done.functions.append("")
         else:
             for function in _bodies(self.module):
                 if self._allowed(pass_, str(function.name)):
-                    ctx.function = function
-                    self._execute(step, function, [function])
+                    if watched or not self._is_settled(step, function):
+                        ctx.function = function
+                        self._execute(step, run, function, [function], watched)
                     done.functions.append(str(function.name))
         if self.settings.verify_each and done.functions:
             verify(self.module)
@@ -231,58 +233,66 @@ class _Run:
         self.stream.write(f"BISECT: {word} pass ({n}) {pass_.name} on {unit}\n")
         return run
 
-    def _execute(self, step: Step, unit: Function | Module, functions: list[Function]) -> None:
-        pass_ = step.pass_
+    def _execute(
+        self, step: Step, run: Callable[[Any, Context], bool], unit: Function | Module,
+        functions: list[Function], watched: bool,
+    ) -> None:
+        pass_, ctx = step.pass_, self.ctx
         for f in functions:
             if f.cfg_state != "fresh":
                 f.analyze_cfg()
         name = "" if isinstance(unit, Module) else str(unit.name)
-        shown = self._shown(name)
-        dumped = shown and self.dumps.wants(pass_.name)
-        if not (dumped or self.settings.check) and self._is_settled(step, unit):
-            return
-        text = self._text(unit) if self.settings.check or dumped else ""
-        if shown:
-            self.dumps.before(pass_.name, name, text)
-        shape = _shape(functions, self.settings.check) if not pass_.cfg else None
-        before = {f: (f._rpo, list(f.blocks)) for f in functions}
+        text = self._before(pass_, unit, name) if watched else ""
+        before = {f: (f._rpo, f.blocks.copy()) for f in functions}
+        edges = _edges(functions) if self.settings.check and not pass_.cfg else {}
         start = time.perf_counter()
-        noted = len(self.ctx.remarks) + self.ctx.counted
+        noted = len(ctx.remarks) + ctx.counted
         looking_at("")  # the last pass's loop is not this one's
-        changed = pass_.run(unit, self.ctx)
+        changed = run(unit, ctx)
         end = time.perf_counter()
         self.driver.timings.append(Timing(pass_.name, name, start - self.begin, end - start))
         if not isinstance(changed, bool):
             raise NvirError(f"it returned {changed!r}, not whether it changed anything")
-        if shape is not None:
-            self._hold_to_shape(pass_, functions, shape)
-        for f in _bodies(self.module) if isinstance(unit, Module) else functions:
-            if f.cfg_state != "fresh" or f not in before:
+        for f in _bodies(self.module) if unit is self.module else functions:
+            was = before.get(f)
+            if was is not None and not pass_.cfg:
+                self._hold_to_shape(f, was[1], edges.get(f))
+            if was is None or f.cfg_state != "fresh":
                 f.analyze_cfg()
             elif pass_.cfg and changed:
-                self._keep_snapshot(f, *before[f])
-        self._after(pass_, unit, name, text, changed, shown)
+                self._keep_snapshot(f, *was)
+        if watched:
+            self._after(pass_, unit, name, text, changed)
         if pass_.settles and isinstance(unit, Function):
-            found = changed or noted != len(self.ctx.remarks) + self.ctx.counted
+            found = changed or noted != len(ctx.remarks) + ctx.counted
             if found and self._is_settled(step, unit):
                 raise VerifyError("it found something where there was nothing before", name)
             self.settled[unit, pass_.name, step.options] = -1 if found else unit.edits
 
-    def _is_settled(self, step: Step, unit: Function | Module) -> bool:
+    def _is_settled(self, step: Step, function: Function) -> bool:
         """Whether a pass found nothing in the function as it is."""
-        if not step.pass_.settles or not isinstance(unit, Function):
-            return False
-        return self.settled.get((unit, step.pass_.name, step.options)) == unit.edits
+        pass_ = step.pass_
+        return pass_.settles and \
+            self.settled.get((function, pass_.name, step.options)) == function.edits
+
+    def _before(self, pass_: Pass, unit: Function | Module, name: str) -> str:
+        """The code, where it is compared or shown."""
+        shown = self._shown(name)
+        if not self.settings.check and not (shown and self.dumps.wants(pass_.name)):
+            return ""
+        text = self._text(unit)
+        if shown:
+            self.dumps.before(pass_.name, name, text)
+        return text
 
     def _after(
-        self, pass_: Pass, unit: Function | Module, name: str, text: str, changed: bool,
-        shown: bool,
+        self, pass_: Pass, unit: Function | Module, name: str, text: str, changed: bool
     ) -> None:
         """Hold `False` to its word, and dump."""
         now = self._text(unit) if text else ""
         if self.settings.check and not changed and now != text:
             raise VerifyError("it changed the code although it says that it did not", name)
-        if shown:
+        if self._shown(name):
             self.dumps.after(pass_.name, name, text, now)
 
     def _shown(self, function: str) -> bool:
@@ -305,14 +315,15 @@ class _Run:
         return str(unit)
 
     @staticmethod
-    def _hold_to_shape(pass_: Pass, functions: list[Function], before: list[Any]) -> None:
-        for f, (blocks, edges) in zip(functions, before, strict=True):
-            if f.blocks != blocks:
-                raise VerifyError("it changed the blocks, which it does not declare", str(f.name))
-            if edges is None:
-                edges = [b.succs for b in blocks] if f.cfg_state == "stale" else None
-            if edges is not None and [successors(b) for b in blocks] != edges:
-                raise VerifyError("it changed edges, which it does not declare", str(f.name))
+    def _hold_to_shape(
+        f: Function, blocks: list[Block], edges: list[tuple[Block, ...]] | None
+    ) -> None:
+        if f.blocks != blocks:
+            raise VerifyError("it changed the blocks, which it does not declare", str(f.name))
+        if edges is None and f.cfg_state == "stale":
+            edges = [b.succs for b in blocks]
+        if edges is not None and [successors(b) for b in blocks] != edges:
+            raise VerifyError("it changed edges, which it does not declare", str(f.name))
 
     # --------------------------------------------------------- failures
 
@@ -379,10 +390,5 @@ def _bodies(module: Module) -> list[Function]:
     return [f for f in module.functions if not f.is_declaration]
 
 
-def _shape(
-    functions: list[Function], edges: bool
-) -> list[tuple[list[Block], list[tuple[Block, ...]] | None]]:
-    """Blocks, and (under `check`) edges, of each function."""
-    return [
-        (list(f.blocks), [successors(b) for b in f.blocks] if edges else None) for f in functions
-    ]
+def _edges(functions: list[Function]) -> dict[Function, list[tuple[Block, ...]]]:
+    return {f: [successors(b) for b in f.blocks] for f in functions}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import attrs
 
 
-@attrs.frozen
+@attrs.define
 class Timing:
     """One run of a pass: on a function, or on the module ("")."""
 

@@ -278,14 +278,15 @@ def written(operands: Sequence[Written]) -> tuple[list[str], list[Value]]:
     shapes: list[str] = []
     values: list[Value] = []
     for x in operands:
-        if isinstance(x, tuple):
-            shapes.append(_place_shape(x, values))
-        elif isinstance(x, list):
-            shapes.append("{" + ", ".join(["%s"] * len(x)) + "}")
-            values += [integer(v) if isinstance(v, int) else v for v in x]
+        kind = x.__class__
+        if kind is tuple:
+            shapes.append(_place_shape(x, values))  # type: ignore[arg-type]
+        elif kind is list:
+            shapes.append("{" + ", ".join(["%s"] * len(x)) + "}")  # type: ignore[arg-type]
+            values += [integer(v) if isinstance(v, int) else v for v in x]  # type: ignore[union-attr]
         else:
             shapes.append("%s")
-            values.append(integer(x) if isinstance(x, int) else x)
+            values.append(integer(x) if kind is int else x)  # type: ignore[arg-type]
     return shapes, values
 
 

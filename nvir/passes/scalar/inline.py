@@ -32,7 +32,7 @@ import attrs
 from nvir.analysis.call_graph import callees, components
 from nvir.analysis.callees import attributes
 from nvir.ir import CallInfo, Constant, Function, Instruction, Module, Value, bulk
-from nvir.ir.nvvm_values import symbols_in
+from nvir.ir.nvvm_values import symbols_in, symbols_of
 from nvir.passes.context import Context
 from nvir.passes.remarks import missed, passed
 from nvir.passes.scalar.inline_body import inline_call
@@ -145,12 +145,14 @@ class _Inliner:
         """Drop internal functions that nothing names any more."""
         changed = False
         while True:
-            named = _addresses_taken(self.module) | _aliased(self.module)
             gone = [
                 f for f in self.module.functions
                 if f.linkage in ("internal", "private", "linkonce_odr", "linkonce")
-                and f.blocks and not f.is_kernel and f not in named and not self.calls.get(f)
+                and f.blocks and not f.is_kernel and not self.calls.get(f)
             ]
+            if gone:
+                named = _addresses_taken(self.module) | _aliased(self.module)
+                gone = [f for f in gone if f not in named]
             if not gone:
                 return changed
             for f in gone:
@@ -185,16 +187,14 @@ def called(i: Instruction) -> Function | None:
     if not i.form.is_call or not isinstance(info, CallInfo):
         return None
     callee = info.callee
-    if not isinstance(callee, Function) or str(callee.name).startswith("llvm."):
+    if callee.__class__ is not Function or callee.name.startswith("llvm."):
         return None
     return callee
 
 
 def _names_itself(f: Function) -> bool:
     """Whether a body calls its function, or names its address: a copy of it would name itself."""
-    return f in callees(f) or any(
-        f in symbols_in(v) for i in f.instructions() for v in i.operands if v.is_constant
-    )
+    return f in callees(f) or any(f in symbols_of(i) for i in f.instructions())
 
 
 def _obstacle(callee: Function, site: Instruction) -> str | None:
@@ -233,9 +233,7 @@ def _addresses_taken(module: Module) -> set[Function]:
     found: set[Function] = set()
     for f in module.functions:
         for i in f.instructions():
-            for v in i.operands:
-                if v.is_constant:
-                    found.update(s for s in symbols_in(v) if isinstance(s, Function))
+            found.update(s for s in symbols_of(i) if isinstance(s, Function))
     for g in module.globals:
         if g.init is not None and isinstance(g.init, Value):
             found.update(s for s in symbols_in(g.init) if isinstance(s, Function))

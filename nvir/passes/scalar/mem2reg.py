@@ -138,7 +138,7 @@ class _Promotion:
             while i is not None:
                 kind = i.form.kind
                 if kind is OpKind.LOAD or kind is OpKind.STORE:
-                    k = index.get(i.operands[-1])
+                    k = index.get(i._operands[-1])
                     if k is not None:
                         found.append((i, k))
                         self._note(k, n, kind is OpKind.STORE, written)

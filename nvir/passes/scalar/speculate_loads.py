@@ -84,7 +84,7 @@ def run(function: Function, ctx: Context) -> bool:
 
 
 def _is_choice(v: Value) -> bool:
-    return (isinstance(v, Instruction) and isinstance(v.type, PointerType)
+    return (v.__class__ is Instruction and v.type.__class__ is PointerType
             and (v.form.is_phi or v.form.kind is OpKind.SELECT))
 
 

@@ -18,7 +18,7 @@ from nvir.ir.nvvm import Builder
 from nvir.ir.types import I8, I64, FloatType, IntType, PointerType, Type, VectorType, int_type
 
 
-@attrs.frozen
+@attrs.define
 class SliceAccess:
     """Bytes [offset, offset + size) as a value of a type; without an instruction, a range that
     only copies and fills touch."""

@@ -18,6 +18,7 @@ template declares, calls.
 
 from __future__ import annotations
 
+import functools
 import re
 
 from nvir.ir import Argument, Constant, Function, Instruction, ParseError, Value
@@ -110,34 +111,39 @@ def _replacement(m: re.Match[str], names: dict[int, str]) -> str:
     return {"$$": "$", "${:uid}": "0"}.get(m[0], "")
 
 
+@functools.lru_cache(maxsize=256)  # JIT compilers write the same ones in every module
+def _template(source: str) -> tuple[Function, bool]:
+    """The function that a template was written as, not to be changed; whether it has more than
+    statements of its own registers."""
+    from nvir.ptx.reader import read_ptx
+
+    f = read_ptx(source)["$asm"]
+    return f, bool(f.locals) or any(i.form.is_call for i in f.instructions())
+
+
 def _read(
     s: Selector, asm: InlineAsm, text: str, outputs: list[ScalarType],
     given: list[tuple[str, ScalarType, Value]], copies: list[str],
 ) -> Function:
     """The template as a function: inputs are parameters in registers, outputs are returned."""
-    from nvir.ptx.reader import read_ptx
-
     target = s.module.target
     returned = ", ".join(f".reg .{t.name} %asm{k}" for k, t in enumerate(outputs))
     taken = ", ".join(f".reg .{t.name} {name}" for name, t, _ in given)
     symbols = "".join(
         f".extern .{v.space} .b8 {v.name}[];\n" for v in target.globals
-        if re.search(rf"(?<![\w$%]){re.escape(str(v.name))}(?![\w$])", text)
+        if str(v.name) in text and re.search(rf"(?<![\w$%]){re.escape(str(v.name))}(?![\w$])", text)
     )
     major, minor = target.version
     head = _HEAD.format(major, minor, target.target)
     results = f"({returned}) " if returned else ""
     body = "\n".join([*copies, _statements(text)])
     source = f"{head}{symbols}.func {results}$asm({taken})\n{{\n{{\n{body}\n}}\nret;\n}}\n"
-    function = s.module.templates.get(source)
-    if function is None:
-        try:
-            read = read_ptx(source)
-        except ParseError as e:
-            raise s.fail(f'inline assembly "{asm.template}": {e.errors[0].message}') from e
-        function = s.module.templates[source] = read["$asm"]
-        if function.locals or any(i.form.is_call for i in function.instructions()):
-            raise s.fail(f'variables or calls in inline assembly "{asm.template}"')
+    try:
+        function, more = _template(source)
+    except ParseError as e:
+        raise s.fail(f'inline assembly "{asm.template}": {e.errors[0].message}') from e
+    if more:
+        raise s.fail(f'variables or calls in inline assembly "{asm.template}"')
     return clone_function(function)
 
 

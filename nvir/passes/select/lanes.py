@@ -24,12 +24,13 @@ def element(t: Type) -> Type:
 
 def by_element(scalar: Scalar) -> Rule:
     def rule(s: Selector, i: Instruction) -> Parts:
-        given = [s.use(v) for v in i.operands]
-        source, result = i.operands[0].type, i.type
+        operands = i.operands
+        given = [s.use(v) for v in operands]
+        source, result = operands[0].type, i.type
         if not isinstance(result, VectorType):
             return scalar(s, i, source, result, given)
         sizes = [
-            count(v.type.element) if isinstance(v.type, VectorType) else 0 for v in i.operands
+            count(v.type.element) if isinstance(v.type, VectorType) else 0 for v in operands
         ]
         out: list[object] = []
         for k in range(result.count):

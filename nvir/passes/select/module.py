@@ -21,7 +21,7 @@ from nvir.ir.instruction import CallInfo
 from nvir.ir.intrinsics import find
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.module import Module, capability, default_version
-from nvir.ir.nvvm_values import symbols_in
+from nvir.ir.nvvm_values import symbols_in, symbols_of
 from nvir.ir.symbols import Variable
 from nvir.ir.types import B8, B64, SCALARS, ArrayType, FloatType, IntType, PointerType, array
 from nvir.passes.select import abi, constants
@@ -48,7 +48,6 @@ class ModuleSelector:
         self.symbols: dict[Symbol, Symbol] = {}
         self.names: set[str] = set()
         self.assembled: dict[str, Symbol] = {}  # what assembly at module level makes
-        self.templates: dict[str, Function] = {}  # inline assembly that was read, by its text
         self.named = _named(source)
         self.alignments = abi.alignments(source)
         self.selected: list[Selector] = []
@@ -285,9 +284,7 @@ def _named(module: Module) -> set[Symbol]:
         for i in f.instructions():
             if isinstance(i.aux, CallInfo) and isinstance(i.aux.callee, Symbol):
                 found.add(i.aux.callee)
-            for v in i.operands:
-                if v.is_constant:
-                    found.update(symbols_in(v))
+            found.update(symbols_of(i))
     for g in module.globals:
         if g.init is not None:
             found.update(symbols_in(g.init))

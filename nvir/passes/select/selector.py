@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from nvir.analysis.known_bits import KnownBits
-from nvir.ir import Block, Builder, Function, Instruction, Unsupported, form
+from nvir.ir import Block, Builder, Form, Function, Instruction, Unsupported, form
 from nvir.ir.intrinsics import written
 from nvir.ir.nvvm_values import ConstantExpr
 from nvir.ir.opcodes import DEF
-from nvir.ir.types import B16, PRED, IntType, PointerType, Type
+from nvir.ir.types import B16, PRED, IntType, PointerType, ScalarType, Type
 from nvir.ir.values import (
     Argument,
     Constant,
@@ -46,7 +46,7 @@ _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 MAX_OFFSET = 1 << 31
 
 
-@attrs.frozen
+@attrs.define
 class AddressParts:
     """`base + offset` bytes in `space`; base is a register or a symbol of that space."""
 
@@ -128,16 +128,11 @@ class Selector:
     ) -> Instruction:
         """An instruction at the end of the block at hand. The shape of its results follows from
         the row and the modifiers `.v2`, `.v4`, `.v8`, unless `result` gives it."""
-        parts_, values = written(operands)
-        shape = result or _result_shape(spelling)
-        if shape:
-            parts_.insert(0, shape)
-        f = form(spelling, ", ".join(parts_))
+        shapes, values = written(operands)
+        f, types, names = _made(spelling, result, tuple(shapes))
         i = Instruction(f, tuple(values))
-        if f.n_results:
-            # There are no registers of 8 bits.
-            types = [B16 if t.bits == 8 else t for t in f.result_types]
-            i.set_results(types, [None] * f.n_results)
+        if types:
+            i.set_results(types, names)
         self.b.insert(i)
         return i
 
@@ -164,7 +159,7 @@ class Selector:
 
     def use(self, v: Value) -> Parts:
         """The registers or literals of a value."""
-        if isinstance(v.type, PointerType):
+        if v.type.__class__ is PointerType:
             return (self.pointer(v),)
         found = self.values.get(v)
         if found is not None:
@@ -327,6 +322,18 @@ class Selector:
         if -MAX_OFFSET <= a.offset < MAX_OFFSET:
             return a
         return AddressParts(self.register(a), 0, a.space)
+
+
+@functools.cache
+def _made(
+    spelling: str, result: str, shapes: tuple[str, ...]
+) -> tuple[Form, list[ScalarType], list[None]]:
+    """The form of an instruction whose operands have these shapes, types and names of results."""
+    shape = result or _result_shape(spelling)
+    f = form(spelling, ", ".join((shape, *shapes) if shape else shapes))
+    # There are no registers of 8 bits.
+    types = [B16 if t.bits == 8 else t for t in f.result_types] if f.n_results else []
+    return f, types, [None] * f.n_results
 
 
 @functools.cache

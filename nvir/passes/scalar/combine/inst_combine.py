@@ -28,13 +28,13 @@ from collections import Counter
 
 from nvir.analysis.callees import is_pure
 from nvir.analysis.known_bits import KnownBits
-from nvir.ir import Constant, Function, Instruction, OpKind, Type, Value, bulk, nvvm_form
+from nvir.ir import Constant, Form, Function, Instruction, OpKind, Type, Value, bulk, nvvm_form
 from nvir.ir.opcodes.evaluate import evaluate, literal_of
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
 from nvir.passes.scalar.combine.integer_rules import RULES
 from nvir.passes.scalar.combine.rule_language import Matcher, rewrite
-from nvir.passes.scalar.combine.rules import RULES_BY_ROW, SWAPPED
+from nvir.passes.scalar.combine.rules import RULES_BY_ROW, SWAPPED, RuleFunction
 
 COMBINED = passed("Combined", "{rewrites} rewrites, {folded} folded, {dead} dead")
 CODES = (COMBINED,)
@@ -61,6 +61,12 @@ def run(function: Function, ctx: Context) -> bool:
     return True
 
 
+@functools.cache
+def _plan(form: Form) -> tuple[bool, tuple[RuleFunction, ...]]:
+    """Whether the table has rules for a form or it may be folded, and the functions for its row."""
+    return form.pure, RULES_BY_ROW.get(form.name, ())
+
+
 class Combiner:
     """One run on a function. `work` is a stack without duplicates; `at` the instruction in hand."""
 
@@ -82,11 +88,15 @@ class Combiner:
             waiting.discard(i)
             if i.block is None:
                 continue
-            if i._uses is None and self._is_dead(i):
+            form = i.form
+            if i._uses is None and not form.terminator and self._is_dead(i):
                 self._erase(i)
                 continue
+            computes, rules = _plan(form)
+            if not computes and not rules:
+                continue
             self.at = i
-            new = self._simplify(i)
+            new = self._simplify(i, computes, rules)
             if new is not None and self._may_look_again(i):
                 self._replace(i, new)
 
@@ -96,10 +106,12 @@ class Combiner:
 
     # -------------------------------------------------------------- rules
 
-    def _simplify(self, i: Instruction) -> Value | None:
+    def _simplify(
+        self, i: Instruction, computes: bool, rules: tuple[RuleFunction, ...]
+    ) -> Value | None:
         """What takes the place of an instruction; itself where it was changed; None: nothing."""
-        form, operands = i.form, i._operands
-        if form.pure and operands:
+        operands = i._operands
+        if computes and operands:
             if operands[0].__class__ is Constant:
                 if all(v.__class__ is Constant for v in operands):
                     bits = evaluate(i)
@@ -108,13 +120,13 @@ class Combiner:
                         return literal_of(i.type, bits)
                 elif self._swap(i):
                     return i
-            found = self.matcher.candidates(i)
+            found = self.matcher.candidates(i) if i.form.name in self.matcher.by_row else ()
             if found:
                 made = rewrite(found, i, self.make)
                 if made is not None:
                     self.counts["rewrites"] += 1
                     return made[1]
-        for rule in RULES_BY_ROW.get(form.name, ()):
+        for rule in rules:
             new = rule(self, i)
             if new is not None:
                 self.counts["rewrites"] += 1
@@ -169,7 +181,9 @@ class Combiner:
             self._erase(i)
 
     def _is_dead(self, i: Instruction) -> bool:
-        if i.has_uses or (i._results is not None and any(r.has_uses for r in i._results)):
+        if i._uses is not None or (
+            i._results is not None and any(r._uses is not None for r in i._results)
+        ):
             return False
         form = i.form
         if form.is_call:
@@ -179,7 +193,7 @@ class Combiner:
         return form.pure or form.is_phi
 
     def _erase(self, i: Instruction) -> None:
-        operands = i.operands
+        operands = i._operands
         self.function.marks.pop(i, None)
         i.erase()
         self.counts["dead"] += 1

@@ -67,9 +67,9 @@ def _address(c: Combiner, i: Instruction) -> Value | None:
         distance = constant_offset(i)
     except Unsupported:
         return None
-    if distance is None or i.type is not i.operands[0].type:
+    base = i._operands[0]
+    if distance is None or i.type is not base.type:
         return None
-    base = i.operands[0]
     if distance == 0:
         return base
     inner = base if isinstance(base, Instruction) and base.form.name == "getelementptr" else None
