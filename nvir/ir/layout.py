@@ -36,7 +36,6 @@ class StructLayout:
 
 _aligns: dict[ty.Type, int] = {}
 _sizes: dict[ty.Type, int] = {}
-_structs: dict[tuple[ty.StructType, object], StructLayout] = {}
 
 
 def _power_of_two(n: int) -> int:
@@ -87,7 +86,7 @@ def size_of(t: ty.Type) -> int:
 
 def store_size(t: ty.Type) -> int:
     """Bytes that a store of a value writes."""
-    if isinstance(t, ty.StructType | ty.ArrayType):
+    if isinstance(t, (ty.StructType, ty.ArrayType)):
         return size_of(t)
     if isinstance(t, ty.VectorType):
         return -(-t.count * (t.element.bits or 64) // 8)
@@ -100,10 +99,9 @@ def struct_layout(t: ty.StructType) -> StructLayout:
     """Offsets of the members. Raises Unsupported for a struct without a body."""
     if t.elements is None:
         raise Unsupported(f"the size of the opaque struct {t}")
-    key = (t, t.elements)
-    known = _structs.get(key)
-    if known is not None:
-        return known
+    known: tuple[object, StructLayout] | None = t.layout
+    if known is not None and known[0] is t.elements:
+        return known[1]
     offsets, at, widest = [], 0, 1
     for e in t.elements:
         a = 1 if t.packed else align_of(e)
@@ -112,8 +110,7 @@ def struct_layout(t: ty.StructType) -> StructLayout:
         offsets.append(at)
         at += size_of(e)
     layout = StructLayout(tuple(offsets), align_up(at, widest), widest)
-    if t.label is None:  # named structs are made anew by each module
-        _structs[key] = layout
+    t.layout = t.elements, layout  # a named struct may get its body later
     return layout
 
 

@@ -9,6 +9,7 @@ checked on classes. The `nvvm` level has LLVM's first-class types.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 
 class Type:
@@ -172,13 +173,14 @@ class StructType(Type):
     A named struct is identified by its name; `elements` is None while opaque.
     """
 
-    __slots__ = ("elements", "label", "packed")
+    __slots__ = ("elements", "label", "layout", "packed")
 
     def __init__(
         self, name: str, elements: tuple[Type, ...] | None, packed: bool, label: str | None
     ) -> None:
         super().__init__(name)
         self.elements, self.packed, self.label = elements, packed, label
+        self.layout: Any = None  # kept by nvir.ir.layout
 
     def set_body(self, elements: Iterable[Type], packed: bool = False) -> None:
         """Give a named struct its body; once only, unless it is the same body again."""

@@ -96,7 +96,8 @@ class Context:
         if code not in self.pass_.codes:
             raise ValueError(f"pass '{self.pass_.name}' does not declare remark {code.name}")
         fields = code.fields
-        if args.keys() != set(fields):
+        ordered = {f: args[f] for f in fields if f in args}
+        if len(ordered) != len(fields) or len(args) != len(fields):
             raise ValueError(f"remark {code.name} takes {fields}, not {tuple(args)}")
         function = self.function
         block = getattr(where, "block", None) or where
@@ -107,5 +108,4 @@ class Context:
         else:
             place, name = locate(function, where), str(function.name)
         loop, file, line, column = place
-        ordered = {f: args[f] for f in fields}
         self.remarks.add(Remark(code, self.pass_.name, name, ordered, loop, file, line, column))

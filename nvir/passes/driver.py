@@ -177,7 +177,7 @@ class _Run:
         for step in self.steps:
             if gc.get_count()[0] > COLLECTED:
                 gc.collect(0)
-            remarks, counters = len(self.ctx.remarks), self.ctx.counters.copy()
+            remarks, counters = len(self.ctx.remarks), dict(self.ctx.counters)
             try:
                 self._step(step)
             except Exception as e:
@@ -257,9 +257,9 @@ class _Run:
             was = before.get(f)
             if was is not None and not pass_.cfg:
                 self._hold_to_shape(f, was[1], edges.get(f))
-            if was is None or f.cfg_state != "fresh":
+            if f.cfg_state != "fresh":
                 f.analyze_cfg()
-            elif pass_.cfg and changed:
+            elif was is not None and pass_.cfg and changed:
                 self._keep_snapshot(f, *was)
         if watched:
             self._after(pass_, unit, name, text, changed)
@@ -368,14 +368,15 @@ class _Run:
         module = self.module
         again = Context(module, self.ctx.knobs, self.ctx._profile)
         for done in self.done:
-            again.pass_, again.options = done.step.pass_, done.step.options
+            pass_ = done.step.pass_
+            again.pass_, again.options = pass_, done.step.options
             for name in done.functions:
                 unit = module[name] if name else None
                 for f in [unit] if unit is not None else _bodies(module):
-                    if f.cfg_state != "fresh" or done.step.pass_.cfg:
+                    if f.cfg_state != "fresh" or pass_.cfg:
                         f.analyze_cfg()
                 again.function = unit
-                done.step.pass_.run(unit if unit is not None else module, again)
+                pass_.run(unit if unit is not None else module, again)
 
 
 def _broken(module: Module) -> NvirError | None:

@@ -15,6 +15,8 @@ do by default (-fmad=true).
 
 from __future__ import annotations
 
+import functools
+
 import attrs
 
 FP_CONTRACT = "fast"
@@ -75,4 +77,9 @@ def preset(level: int | str) -> str:
     text = str(level).removeprefix("-").removeprefix("O")
     if not text.isdigit() or int(text) not in LEVELS:
         raise ValueError(f"no optimisation level {level!r}; there are -O0 to -O3")
-    return ",".join(s.passes for s in STAGES if int(text) in s.levels)
+    return _text(int(text))
+
+
+@functools.cache
+def _text(level: int) -> str:
+    return ",".join(s.passes for s in STAGES if level in s.levels)

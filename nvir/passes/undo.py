@@ -47,7 +47,8 @@ class Memento:
 
     def _note(self, x: Any) -> None:
         values = _slots(x.__class__)[1](x)
-        self.states.append((x, tuple([_kept(v) if v.__class__ in _CONTAINERS else v for v in values])))
+        kept = [_kept(v) if v.__class__ in _CONTAINERS else v for v in values]
+        self.states.append((x, tuple(kept)))
 
     def _instructions(self, f: Function) -> None:
         note, read = self.states.append, _slots(Instruction)[1]

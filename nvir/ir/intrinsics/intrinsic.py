@@ -280,13 +280,13 @@ def written(operands: Sequence[Written]) -> tuple[list[str], list[Value]]:
     for x in operands:
         kind = x.__class__
         if kind is tuple:
-            shapes.append(_place_shape(x, values))  # type: ignore[arg-type]
+            shapes.append(_place_shape(x, values))
         elif kind is list:
-            shapes.append("{" + ", ".join(["%s"] * len(x)) + "}")  # type: ignore[arg-type]
-            values += [integer(v) if isinstance(v, int) else v for v in x]  # type: ignore[union-attr]
+            shapes.append("{" + ", ".join(["%s"] * len(x)) + "}")
+            values += [integer(v) if isinstance(v, int) else v for v in x]
         else:
             shapes.append("%s")
-            values.append(integer(x) if kind is int else x)  # type: ignore[arg-type]
+            values.append(integer(x) if kind is int else x)
     return shapes, values
 
 

@@ -21,6 +21,7 @@ from nvir.ir.nvvm import const
 from nvir.ir.nvvm_values import ConstantExpr, Poison, poison
 
 MOST_LEAVES = 1 << 16
+_AGGREGATES = frozenset((ty.StructType, ty.ArrayType))
 
 
 @attrs.frozen
@@ -33,7 +34,7 @@ class AggregateLeaf:
 
 
 def is_aggregate(t: ty.Type) -> bool:
-    return isinstance(t, ty.StructType | ty.ArrayType)
+    return t.__class__ in _AGGREGATES
 
 
 @functools.lru_cache(maxsize=4096)

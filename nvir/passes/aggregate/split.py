@@ -106,7 +106,7 @@ class _Splitter:
             return not arrives(i) or not _Splitter.edge_only(i)
         if i.form.name == "splitStruct":
             return not arrives(i.operands[0])
-        return not _leaves(i) and any(is_aggregate(v.type) for v in i.operands)
+        return not _leaves(i) and any(is_aggregate(v.type) for v in i._operands)
 
     def run(self) -> None:
         f = self.f

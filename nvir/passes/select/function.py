@@ -64,7 +64,6 @@ def select_function(s: Selector) -> None:
             raise _placed(s, e) from None
     _fill_phis(s, made)
     _sweep(s.target)
-    s.target.analyze_cfg()
 
 
 def _placed(s: Selector, e: Unsupported) -> Unsupported:

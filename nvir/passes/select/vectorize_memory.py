@@ -37,12 +37,13 @@ MERGED = passed("Merged", "{loads} loads and {stores} stores joined neighbours i
 CODES = (MERGED,)
 
 MAX_BYTES = 16
+_LOAD, _STORE = nvvm_form("load"), nvvm_form("store")
 MAX_CHAIN = 8  # geps above each other that are looked through
 
 Key = tuple[Any, ...]
 
 
-@attrs.frozen
+@attrs.define
 class Neighbour:
     """A load or store: its place in the block's order of accesses, offset, and alignment."""
 
@@ -94,38 +95,35 @@ def _address(pointer: Value) -> tuple[Key, int]:
 
 
 def _is_simple(t: Type) -> bool:
-    return isinstance(t, IntType | FloatType) and t.bits in (8, 16, 32, 64)
+    return isinstance(t, (IntType, FloatType)) and t.bits in (8, 16, 32, 64)
 
 
 def _gather(block: Block) -> list[tuple[Type, list[Neighbour]]]:
     """Accesses of one type and key between which nothing stands in the way."""
     done: list[tuple[Type, list[Neighbour]]] = []
-    loads: dict[Key, list[Neighbour]] = {}
-    stores: dict[Key, list[Neighbour]] = {}
+    loads: dict[Key, dict[Instruction, int]] = {}
+    stores: dict[Key, dict[Instruction, int]] = {}
 
-    def flush(group: dict[Key, list[Neighbour]]) -> None:
-        done.extend((key[-1], accesses) for key, accesses in group.items() if len(accesses) > 1)
+    def flush(group: dict[Key, dict[Instruction, int]]) -> None:
+        done.extend((key[-1], _neighbours(key, accesses)) for key, accesses in group.items()
+                    if len(accesses) > 1)
         group.clear()
 
-    for i in block:
-        name = i.form.name
-        simple = i.form.spelling in ("load", "store")
-        t = i.type if name == "load" else i.operands[0].type if name == "store" else None
-        if simple and t is not None and _is_simple(t):
+    for i in _touching(block):
+        store = i.form is _STORE
+        t = i.operands[0].type if store else i.type
+        if (store or i.form is _LOAD) and _is_simple(t):
             pointer = i.operands[-1]
             place, offset = _address(pointer)
             key = (*place, pointer.type, t)
-            steps = [alignment(place[0]), *(n for _, n in place[1]), offset]
-            promised = min(n & -n for n in steps if n)
-            access = Neighbour(i, offset, max(i.aux or align_of(t), promised))
-            if name == "load":
+            if not store:
                 flush(stores)
-                loads.setdefault(key, []).append(access)
+                loads.setdefault(key, {})[i] = offset
             else:
                 flush(loads)
-                if key not in stores or any(a.offset == offset for a in stores[key]):
+                if key not in stores or offset in stores[key].values():
                     flush(stores)
-                stores.setdefault(key, []).append(access)
+                stores.setdefault(key, {})[i] = offset
         elif _touches_memory(i):
             flush(stores)
             if _may_write(i):
@@ -133,6 +131,32 @@ def _gather(block: Block) -> list[tuple[Type, list[Neighbour]]]:
     flush(loads)
     flush(stores)
     return done
+
+
+def _touching(block: Block) -> list[Instruction]:
+    """What may touch memory in a block; nothing where there are no two accesses to merge."""
+    found = []
+    accesses = 0
+    i = block.first
+    while i is not None:
+        f = i.form
+        if f.reads or f.writes or f.sync or f.is_call or f.volatile:
+            found.append(i)
+            accesses += f is _LOAD or f is _STORE
+        i = i.next
+    return found if accesses > 1 else []
+
+
+def _neighbours(key: Key, accesses: dict[Instruction, int]) -> list[Neighbour]:
+    root, terms, _, t = key
+    steps = [alignment(root), *(n for _, n in terms)]
+    promised = min(n & -n for n in steps if n)
+    return [
+        Neighbour(i, offset, max(
+            i.aux or align_of(t), min(promised, offset & -offset) if offset else promised
+        ))
+        for i, offset in accesses.items()
+    ]
 
 
 def _touches_memory(i: Instruction) -> bool:
