@@ -349,6 +349,53 @@ def test_a_crash_leaves_the_module_as_before_that_pass(crashes):
     run_passes(module, "dce", verify=True)  # and it is of use
 
 
+def spoil(module: nvir.Module, ctx: Context) -> bool:
+    """Change whatever a module holds, then fail."""
+    f = module.functions.pop(0)
+    module.target, module.aux = "sm_90", {"asm": "x"}
+    module.debug.files.append((1, "x.cu", ""))
+    f.flags.add("x")
+    f.params[0].align = 64
+    f.blocks[0].name = "other"
+    for b in reversed(f.blocks):
+        for i in reversed(list(b)):
+            i.set_operands(())
+            f.marks[i] = {"x"}
+            i.remove()
+    f.blocks.pop()
+    raise KeyError("spoilt")
+
+
+def test_after_a_crash_the_objects_are_those_of_before(crashes):
+    module = two()
+    text = str(module)
+    f = module.functions[0]
+    held = f, *f.blocks, *f.instructions()
+    uses = [[str(u) for u in i.users] for i in f.instructions()]
+    edits = f.edits
+    with pytest.raises(PassError, match="spoilt"):
+        run_passes(module, [Pass("spoil", spoil, "fails", unit="module")])
+    assert str(module) == text
+    now = module.functions[0]
+    assert (now, *now.blocks, *now.instructions()) == held
+    assert [[str(u) for u in i.users] for i in f.instructions()] == uses
+    assert f.edits > edits  # what was found out meanwhile holds no more
+    run_passes(module, "gvn,dce", verify=True)
+
+
+def test_what_has_settled_is_left_out_until_an_edit():
+    source = "define i32 @f(i32 %x, i32 %y) {{\n  %a = add i32 %x, %y\n{}  ret i32 %a\n}}\n"
+    twin = "  %b = add i32 %x, %y\n  %c = mul i32 %a, %b\n  call void @g(i32 %c)\n"
+    declared = "declare void @g(i32)\n"
+    pipeline = "inst-combine,simplify-cfg,gvn,inst-combine,simplify-cfg"
+    for text, again in ((source.format(""), []), (source.format(twin) + declared,
+                                                 ["inst-combine", "simplify-cfg"])):
+        driver = Driver(Settings())
+        driver.run(nvir.read_ll(text), pipeline)
+        ran = [t.pass_name for t in driver.timings]
+        assert ran == ["inst-combine", "simplify-cfg", "gvn", *again]
+
+
 def test_a_crash_saves_the_last_good_ir_and_how_to_fail_again(crashes):
     expected = two()
     run_passes(expected, "copy-prop")
