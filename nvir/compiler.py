@@ -80,7 +80,8 @@ def check_resolved(module: Module, file: str, text: str) -> None:
     if wrong:
         from nvir.frontend.cuda.asm_sizes import with_source
 
-        raise ParseError([with_source(d, file, text) for d in wrong.values()])
+        lines = text.split("\n")
+        raise ParseError([with_source(d, file, lines) for d in wrong.values()])
 
 
 def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
@@ -146,7 +147,8 @@ def _by_clang(given: Source, arch: str, optimise: int,
     if wrong := wrong_sizes(module):
         if not lines:
             return _by_clang(given, arch, optimise, True)  # for its place
-        raise ParseError([with_source(d, given.name, given.text) for d in wrong])
+        rows = given.text.split("\n")
+        raise ParseError([with_source(d, given.name, rows) for d in wrong])
     for f in module.kernels:
         f.name = nvcc_name(str(f.name))
     if not module.kernels:

@@ -290,3 +290,16 @@ def test_macros_count_as_what_they_stand_for(text: str) -> None:
 ])
 def test_what_is_long_and_not_deep_is_read(text: str) -> None:
     assert read_cuda(text)[0].functions[0].name == "k"
+
+
+def test_all_that_is_told_of_one_line_shares_it() -> None:
+    """A copy of the line for each of its thousand warnings took gigabytes."""
+    warnings = read_cuda('extern "C" ' * 1000 + GOOD)[1]
+    assert len(warnings) > 500
+    assert len({id(w.source) for w in warnings}) == 1
+
+
+def test_a_letter_that_holds_the_byte_85_ends_no_line() -> None:
+    with pytest.raises(ParseError) as caught:
+        read_cuda("// \u0105\u0145\n" + GOOD.replace("2.0f", "two"))
+    assert (caught.value.line, caught.value.source) == (3, "  p[threadIdx.x] = two;")

@@ -8,6 +8,7 @@ Clang takes them; LLVM text has the type of each operand beside its constraint.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 import attrs
 
@@ -48,9 +49,8 @@ def _wrong(i: Instruction) -> list[str]:
     ]
 
 
-def with_source(d: Diagnostic, name: str, text: str) -> Diagnostic:
+def with_source(d: Diagnostic, name: str, lines: Sequence[str]) -> Diagnostic:
     """The same with its source line, where it is of the source itself."""
-    lines = text.splitlines()
     if os.path.abspath(d.file) != os.path.abspath(name) or not 0 < d.line <= len(lines):
         return d
     return attrs.evolve(d, file=name, source=lines[d.line - 1])

@@ -54,6 +54,7 @@ class Parsed:
     file: str
     source: str
     texts: dict[str, str] = attrs.Factory(dict)
+    split: dict[str, list[str]] = attrs.Factory(dict)
     macros: dict[str, Any] | None = None
     last_line: int = 0
 
@@ -75,6 +76,13 @@ class Parsed:
                 found = ""
             self.texts[name] = found
         return found
+
+    def lines(self, name: str) -> list[str]:
+        """The lines of a file as clang counts them, split once: thousands of diagnostics of one
+        long line share it. No other end of a line counts: in Latin-1 each is a byte of a letter."""
+        if name not in self.split:
+            self.split[name] = [line.rstrip("\r") for line in self.text(name).split("\n")]
+        return self.split[name]
 
     def macro(self, name: str) -> list[str] | None:
         if self.macros is None:
@@ -102,7 +110,7 @@ class Parsed:
 
     def _at(self, where: Any, text: str, severity: str) -> Diagnostic:
         name = where.file.name if where.file is not None else self.file
-        lines = self.text(name).splitlines()
+        lines = self.lines(name)
         line = lines[where.line - 1] if 0 < where.line <= len(lines) else ""
         return Diagnostic(text, name, where.line, where.column, line, severity)
 
@@ -149,7 +157,7 @@ class Parsed:
 
     def _statement(self, d: Diagnostic) -> str:
         """The line of a diagnostic, and those before it back to the end of another statement."""
-        lines = self.text(d.file).splitlines()[max(d.line - MAX_STATEMENT, 0) : d.line]
+        lines = self.lines(d.file)[max(d.line - MAX_STATEMENT, 0) : d.line]
         start = next((k for k in range(len(lines) - 1, 0, -1)
                       if lines[k - 1].rstrip().endswith((";", "{", "}"))), 0)
         return " ".join(lines[start:])

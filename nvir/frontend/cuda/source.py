@@ -115,7 +115,7 @@ def _located(problem: NvirError, reader: Reader, parsed: Parsed) -> NvirError:
     if not isinstance(problem, Unsupported) or reader.at is None:
         return problem
     place = reader.failed or reader.place(reader.at)
-    lines = parsed.text(place.file).splitlines()
+    lines = parsed.lines(place.file)
     line = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
     what = str(problem).removeprefix("unsupported: ").rpartition(" at ")[0] or str(problem)
     told = Diagnostic(f"unsupported: {what}", place.file, place.line, place.column, line, "error")
