@@ -17,9 +17,11 @@ from nvir.cli.common import reports_errors
 @click.option("--tune", is_flag=True, help="Take the winners of `nvir tune` for its kernels.")
 @click.option("--arch", metavar="SM", help="The device; by default the newest that the program has "
               "PTX for, and sm_80 at least.")
-@click.option("--check", is_flag=False, flag_value="race,uninit", default="", metavar="[=KINDS]",
+@click.option("--check", is_flag=False, flag_value="race,uninit,barrier", default="",
+              metavar="[=KINDS]",
               help="End the program at the first kernel that goes wrong; look for races in shared "
-              "memory (race) and for reads of bytes never written (uninit) as well.")
+              "memory (race), for reads of bytes never written (uninit) and for barriers that not "
+              "all threads of a warp execute (barrier) as well.")
 @click.option("--stats", is_flag=True, help="At the end, what each source line cost.")
 @click.option("--memory", type=click.IntRange(16), default=4096, show_default=True, metavar="MIB",
               help="The device's memory.")

@@ -138,7 +138,7 @@ class Session:
         self.device = Device(
             np.frombuffer(self.map, np.uint8), ("bounds", *settings.check), settings.max_steps,
             self.observer and self.observer.watch, self.observer and self.observer.trace,
-            fork=len(os.sched_getaffinity(0)) > 1,
+            fork=len(os.sched_getaffinity(0)) > 1, host_stores=True,
         )
         self.device.sms = int(self.properties["multiProcessorCount"])  # type: ignore[arg-type]
         self.modules: list[Any] = []

@@ -97,6 +97,8 @@ class Device:
     watch      makes the observer of a wave's accesses (see checks.py), or None
     trace      called with (group, instruction, results) after each instruction, or None
     textures   `Texture`s by handle
+    host_stores  whether the host may store while a kernel runs: threads that wait for that are no
+               deadlock
     fork       run half of a large grid in a second process, where CTAs can't tell; `data` must then
                be memory that processes share
     """
@@ -104,12 +106,13 @@ class Device:
     def __init__(
         self, data: Array, check: Sequence[str] = ("bounds",), max_steps: int = 10**8,
         watch: Callable[[Any], Any] | None = None, trace: Callable[..., None] | None = None,
-        fork: bool = False,
+        fork: bool = False, host_stores: bool = False,
     ) -> None:
         self.memory = DeviceMemory(data, "uninit" in check)
         self.check, self.max_steps = tuple(check), max_steps
         self.watch, self.trace = watch, trace
         self.fork = fork and watch is None and self.check == ("bounds",)
+        self.host_stores = host_stores
         self.textures: dict[Any, Any] = {}
         self.sms = 108
         self._programs: dict[tuple[Module, str], Program] = {}
@@ -182,7 +185,7 @@ class Device:
             module, kernel, grid, block, dynamic_smem, self.max_steps, self.check, program=program,
             cluster=cluster,
         )
-        run.sms = self.sms
+        run.sms, run.host_stores = self.sms, self.host_stores
         if self.watch is not None:
             run.make_watch = self.watch  # type: ignore[method-assign, assignment]
         layout = parameter_layout(program.signature)

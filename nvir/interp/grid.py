@@ -27,7 +27,7 @@ WAVE_LANES = 1 << 14
 WAVE_BYTES = 1 << 28
 PATIENCE = 64
 SHARED_LIMIT = 228 << 10
-CHECKS = ("bounds", "uninit", "race")
+CHECKS = ("bounds", "uninit", "race", "barrier")
 
 Dim = int | Sequence[int]
 
@@ -77,7 +77,8 @@ def launch(
                   argument
     max_steps, max_bytes  instructions executed, and global memory, beyond which it is an error
     check         beyond bounds: "uninit" (loads of shared or local bytes that were never written),
-                  "race" (conflicting accesses of shared memory without a barrier between)
+                  "race" (conflicting accesses of shared memory without a barrier between),
+                  "barrier" (an aligned one that not all threads of a warp execute)
 
     Raises LaunchError for what the kernel does wrong (with block, thread, instruction, line,
     address) or for a configuration that no GPU takes; Unsupported; TypeError for arguments of wrong
@@ -119,6 +120,7 @@ class GridLaunch:
         self.stack_size = self.program.stack_size
         self.environment: dict[str, int] = {}  # special registers that whoever launches sets
         self.heap = 0
+        self.host_stores = False  # whether others may store into its memory meanwhile
         self.copied: list[tuple[int, Array]] = []
         self.restored: list[tuple[int, int, int]] = []
         self.given: dict[str, Any] = {}
@@ -305,6 +307,7 @@ class GridLaunch:
     def _take_turns(self, waves: list[Wave], starts: list[int], width: int) -> None:
         """Run each wave until it ends or only waits; new ones start when all others wait."""
         waiting: list[Wave] = []
+        idle = 0  # turns behind each other in which nothing changed
         while starts or waiting:
             if starts:
                 first = starts.pop(0)
@@ -314,9 +317,13 @@ class GridLaunch:
                     raise LaunchError(fault.message, kernel=str(self.kernel.name)) from fault
             else:
                 wave = waiting.pop(0)
-            alone = not starts and not waiting
-            if not wave.run(0 if alone else PATIENCE):
+            alone, before = not starts and not waiting, wave.writes
+            over = wave.run(0 if alone else PATIENCE)
+            if not over:
                 waiting.append(wave)
+            idle = idle + 1 if not over and wave.stuck and wave.writes == before else 0
+            if idle > len(waiting) and not starts:
+                wave.deadlock()
 
     def _copy_back(self) -> None:
         arena = self.program.arena

@@ -237,6 +237,11 @@ class LaneGroup:
         self.set_lanes(lanes[p])
         return self, other
 
+    def state(self) -> int:
+        """What the lanes do next is told by this, by their place, and by memory: their values."""
+        values = ((k, take(x, self.sel).tobytes()) for k, x in sorted(self.v.items()))
+        return hash((self.lanes().tobytes(), *values))
+
     def rows(self, of: Array | None = None) -> Array:
         """Local memory, or its shadow, as a row a lane of the wave."""
         wave = self.wave

@@ -30,6 +30,7 @@ def _clock(wave: Any, name: str) -> Array | None:
     if not name.startswith(("%clock", "%globaltimer")):
         return None
     wave.launch.steps += 1
+    wave.writes += 1  # who waits for a time does not wait in vain
     t = wave.launch.steps * _CYCLES_A_STEP
     if name in ("%clock64", "%globaltimer"):
         return np.array([t], np.uint64)

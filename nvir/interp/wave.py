@@ -10,7 +10,9 @@ resident together where they wait for each other: a wave that only gives way han
 (grid.py).
 
 Blocked groups (barriers, warp exchanges) are parked with what they wait on. When nothing can run
-and something is parked, that is a deadlock, and each parked group is named.
+and something is parked, that is a deadlock, and each parked group is named. So it is when all that
+can run goes round loops: every group has come back to its place with the values that it had there
+before, and nobody has stored anything meanwhile.
 
 Lanes   Lane = CTA * threads + thread, without padding, so that whole vectors stay whole. Warp
         operations use `warp_of` and `lane_id`.
@@ -18,6 +20,7 @@ Lanes   Lane = CTA * threads + thread, without padding, so that whole vectors st
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 STACK_LIMIT = 1 << 20  # bytes of local memory a thread
 DEEPEST = 4000  # calls; a place's order is as long as its way, so that memory is its square
 CALLS_LIMIT = 1 << 29  # bytes of all values that callers of a wave keep
+VAIN = 16  # times that groups give way, nothing stored meanwhile, before their values are compared
 FRUITLESS = 2000  # tests of barrier objects, with nothing done between, that make a deadlock
 
 
@@ -46,6 +50,7 @@ class Wave:
     n           lanes; `live` of them have not exited, `alive` says which
     epoch       counts runs in the whole form
     writes      counts stores, so that waiting can tell whether anything has changed
+    stuck       whether all that can run only goes round: none but another wave can help it
     parked      blocked groups and what they wait on
     """
 
@@ -67,6 +72,10 @@ class Wave:
         self.epoch = self.writes = self.yields = 0
         self.waited = False
         self.fruitless, self.written = 0, 0
+        self.stuck = False
+        self.returned: dict[tuple[Activation, Segment], int] = {}  # values at a place
+        self.same: set[tuple[Activation, Segment]] = set()  # places with the same ones as before
+        self.unchanged = (0, 0, VAIN)  # stores, times given way then, and after which to look
         self.held = 0  # bytes of the values of callers
         self.watch = launch.make_watch(self)
         self.trace = self.program.trace
@@ -215,6 +224,9 @@ class Wave:
                 g = pool[key]
             if g.yielding:
                 g.yielding = False
+                self._compare(key, g)
+                if self.stuck and not patience:
+                    self.deadlock()
             if self.yields >= end and patience:
                 return False
             del pool[key]
@@ -224,6 +236,34 @@ class Wave:
         if self.parked:
             self._deadlock()
         return True
+
+    def _compare(self, key: tuple[Activation, Segment], g: LaneGroup) -> None:
+        """Note whether a group that gave way has come back as it was. What counts its rounds never
+        does: it is asked half as often each time."""
+        self.stuck = False
+        stores, since, after = self.unchanged
+        if self.launch.host_stores:
+            return
+        if stores != self.writes:
+            self.unchanged = self.writes, self.yields, VAIN
+            self.returned, self.same = {}, set()
+        elif self.yields - since >= after:
+            now = g.state()
+            if self.returned.get(key, now) != now:
+                self.unchanged = stores, since, 2 * (self.yields - since)
+                self.returned, self.same = {}, set()
+            elif key in self.returned:
+                self.same.add(key)
+            self.returned[key] = now
+            self.stuck = self.pool.keys() <= self.same
+
+    def deadlock(self) -> None:
+        """Say that nothing will change any more."""
+        for g in self.pool.values():
+            on_object = g.seg.where().form.name.startswith("mbarrier")
+            self.park(g, "waiting for an mbarrier" if on_object else
+                      "going round a loop in which nothing changes any more,")
+        self._deadlock()
 
     def _check_waiting(self, g: LaneGroup) -> None:
         """Notice that all groups only test barrier objects which nobody can complete any more."""
@@ -246,7 +286,7 @@ class Wave:
                 seg.count += g.n
             launch.steps += seg.size
             if launch.steps > launch.max_steps:
-                self.fail(f"more than {launch.max_steps} steps", g, seg.where())
+                self.fail(f"more than {launch.max_steps} steps{self._others()}", g, seg.where())
             g.begin()
             choice = self._execute(g, seg)
             if seg.special is not None:
@@ -448,6 +488,11 @@ class Wave:
             address=None if fault is None else fault.address,
             source=self.program.source_of(i),
         ) from fault
+
+    def _others(self) -> str:
+        """Who waits while a group runs on, in few words."""
+        said = [f"{g.n} threads are {reason}" for g, reason in islice(self.parked.items(), 2)]
+        return f" while {' and '.join(said)}" if said else ""
 
     def _deadlock(self) -> None:
         lines = []

@@ -85,6 +85,88 @@ def test_a_deadlock_names_who_waits_and_where() -> None:
     assert "bar.sync 2, 64" in text
 
 
+HALVES = f"{TID} setp.lt.u32 %p0, %r1, 16;"
+SPIN = "mov.u32 %r3, s; W: {} setp.ne.u32 %p1, %r4, 7; @%p1 bra W;"
+
+
+@pytest.mark.parametrize("poll", [
+    "ld.volatile.shared.u32 %r4, [%r3];", "atom.shared.cas.b32 %r4, [%r3], 7, 1;",
+    "atom.shared.exch.b32 %r4, [%r3], 0;", "atom.shared.add.u32 %r4, [%r3], 0;",
+    "nanosleep.u32 100; ld.volatile.shared.u32 %r4, [%r3];", "mov.u32 %r4, 0;",
+])
+def test_threads_that_spin_while_the_others_wait_are_a_deadlock(poll: str) -> None:
+    """Who would free them waits at the barrier. No step is counted: nothing changes any more."""
+    with pytest.raises(LaunchError, match="deadlock") as e:
+        run(f"{{ .shared .b32 s; {HALVES} @%p0 bra L; {SPIN.format(poll)}\nL: bar.sync 0;"
+            "st.shared.u32 [s], 7; }", words(1), block=64)
+    text = str(e.value)
+    assert "16 threads of k, first block (0, 0, 0) thread (0, 0, 0), waiting at barrier 0" in text
+    assert "48 threads of k" in text
+    assert "going round a loop in which nothing changes" in text
+
+
+def test_blocks_that_wait_for_each_other_in_vain_are_a_deadlock() -> None:
+    """No block stores what the others wait for, in several waves."""
+    with pytest.raises(LaunchError, match="deadlock"):
+        run("W: ld.volatile.global.u32 %r4, [%d0]; setp.eq.u32 %p1, %r4, 0; @%p1 bra W;",
+            words(1), grid=40, block=1024)
+
+
+def test_a_loop_that_counts_its_rounds_or_reads_a_clock_is_no_deadlock() -> None:
+    out = words(64)
+    run(f"""{{ .shared .b32 s; {HALVES} mov.u32 %r2, 0; mov.u64 %d2, %clock64; @%p0 bra L;
+        W: ld.volatile.shared.u32 %r4, [s]; add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 3000;
+        @%p1 bra W; V: ld.volatile.shared.u32 %r4, [s]; mov.u64 %d3, %clock64;
+        sub.u64 %d3, %d3, %d2; setp.lt.u64 %p1, %d3, 200000; @%p1 bra V;
+        L: bar.sync 0; mov.u32 %r0, 1; {STORE} }}""",
+        out, block=64)
+    assert out.all()
+
+
+def test_too_many_steps_say_who_waits_meanwhile() -> None:
+    with pytest.raises(LaunchError, match="more than 5000 steps while 16 threads are waiting at b"):
+        run(f"""{{ .shared .b32 s; {HALVES} @%p0 bra L; W: ld.volatile.shared.u32 %r4, [s];
+            add.u32 %r2, %r2, 1; setp.ne.u32 %p1, %r4, 9; @%p1 bra W; L: bar.sync 0; }}""",
+            words(1), block=64, max_steps=5000)
+
+
+BOTH_WAYS = f"{HALVES} @%p0 bra A; X 0; bra E; A: X 0; E: mov.u32 %r0, 1; {STORE}"
+
+
+@pytest.mark.parametrize(("barrier", "target", "told"), [
+    ("bar.sync", "sm_90", True), ("barrier.sync.aligned", "sm_70", True),
+    ("barrier.sync", "sm_70", False), ("barrier.sync", "sm_60", True),
+])
+def test_an_aligned_barrier_is_for_whole_warps(barrier: str, target: str, told: bool) -> None:
+    """PTX leaves it undefined where threads of a warp execute two; hardware since sm_70 counts
+    threads, and so does the interpreter unless it is asked to check."""
+    out = words(64)
+    body = BOTH_WAYS.replace("X", barrier)
+    run(body, out, block=64, target=target)
+    assert out.all()
+    if told:
+        with pytest.raises(LaunchError, match="16 of a warp's 32 threads execute this barrier"):
+            run(body, out, block=64, target=target, check=["barrier"])
+    else:
+        run(body, out, block=64, target=target, check=["barrier"])
+
+
+def test_whole_warps_may_take_ways_of_their_own_and_threads_may_have_exited() -> None:
+    out = words(96)
+    body = BOTH_WAYS.replace("X", "bar.sync").replace("%r1, 16", "%r1, 32")
+    run(body, out, block=96, check=["barrier"])
+    run(f"{TID} setp.gt.u32 %p0, %r1, 40; @%p0 ret; bar.sync 0; mov.u32 %r0, 1; {STORE}",
+        out, block=96, check=["barrier"])
+    assert out.all()
+
+
+def test_a_reducing_barrier_in_a_loop_that_lanes_leave_apart_is_told() -> None:
+    with pytest.raises(LaunchError, match="of a warp's 32 threads execute this barrier"):
+        run(f"""{TID} and.b32 %r4, %r1, 1; mov.u32 %r2, 0;
+            L: bar.red.popc.u32 %r3, 0, 1; add.u32 %r2, %r2, 1; setp.le.u32 %p0, %r2, %r4;
+            @%p0 bra L; bar.sync 0;""", words(1), block=64, check=["barrier"])
+
+
 @pytest.mark.parametrize("bad", ["bar.sync 16;", "bar.sync 0, 33;", "bar.sync 0, 0;"])
 def test_impossible_barriers(bad: str) -> None:
     with pytest.raises(LaunchError, match="barrier"):

@@ -364,7 +364,7 @@ class ReducingBarrier(CtaBarrier):
     """llvm.nvvm.barrier0.popc, .and, .or: an i32 instead of a predicate, for all threads."""
 
     def __init__(self, plan: Any, i: Any, kind: str) -> None:
-        spelling = f"barrier.red.{kind}.{'u32' if kind == 'popc' else 'pred'}"
+        spelling = f"bar.red.{kind}.{'u32' if kind == 'popc' else 'pred'}"
         f = form(spelling, "%s, %s, %s")
         sources = (bits(0), *plan.leaves(i.operands[0]))
         super().__init__(plan, View(f, sources, plan.leaves(i), i))  # type: ignore[arg-type]

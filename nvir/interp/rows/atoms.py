@@ -150,7 +150,6 @@ def make_atomic(access: LaneAccess, atomic: Atomic) -> Callable[..., Any]:
                 c.wave.watch.on_atomic(c, parts, pos, access)
         except Fault as fault:
             raise blame(fault, c, pos) from None
-        c.wave.writes += 1
         results = [np.empty((n, *operands[k].shape[1:]), operands[k].dtype) for k in range(count)]
         for region, offsets, which in parts:
             flush = region is c.wave.arena
@@ -158,6 +157,8 @@ def make_atomic(access: LaneAccess, atomic: Atomic) -> Callable[..., Any]:
                 b = operands[k] if which is None else operands[k][which]
                 s = new if which is None or new is None else new[which]
                 old = perform(atomic, region, offsets, b, s, k, flush)
+                if _stores(atomic.op, old, b, s):
+                    c.wave.writes += 1
                 results[k][slice(None) if which is None else which] = old
         out = (
             [_place(x, pos, c.m, access.dtypes[k]) for k, x in enumerate(results)]
@@ -167,6 +168,13 @@ def make_atomic(access: LaneAccess, atomic: Atomic) -> Callable[..., Any]:
         return out[0] if len(out) == 1 else tuple(out)
 
     return operate
+
+
+def _stores(op: str, old: Array, b: Array, swap: Array | None) -> bool:
+    """Whether memory may be another behind it. A lock that is held, and a sum with 0, leave it."""
+    if op == "cas":
+        return bool(((old == b) & (b != swap)).any())
+    return bool((old != b).any() if op == "exch" else op not in ("add", "or", "xor") or b.any())
 
 
 _Wide = np.zeros(2)  # for `positions`: an atomic is never one access for all lanes

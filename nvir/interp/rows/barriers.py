@@ -4,6 +4,10 @@ A CTA has sixteen barriers; each counts arrivals until all threads that live (or
 are there. Threads that wait are parked with the place behind the barrier, and leave all together.
 Barriers of different CTAs are independent, so a group that spans CTAs is split where only some of
 them are complete. A thread that exits is no longer waited for.
+
+Threads arrive one by one, as on hardware since sm_70. PTX asks for more: all threads of a warp that
+live execute the same instruction, unless it is a `barrier` without `.aligned` for sm_70 or later;
+what else happens is undefined. The check `barrier` tells that when the barrier is complete.
 """
 
 from __future__ import annotations
@@ -15,7 +19,10 @@ import numpy as np
 
 from nvir.interp.layout import Array
 from nvir.interp.memory import Fault
+from nvir.ir import capability
 from nvir.ir.instruction import Instruction
+
+WITHOUT = 70  # the first architecture with barriers that are not for whole warps
 
 
 @attrs.define(eq=False)
@@ -33,6 +40,35 @@ class Barrier:
         self.arrived = np.zeros(wave.n_ctas, np.int64)
         self.needed = np.full(wave.n_ctas, -1, np.int64)  # -1: all threads that live
         self.waiting: list[_Waiting] = []
+        self.by: Array | None = None  # the aligned instruction of each lane, 0 for none
+        self.aligned: list[CtaBarrier] = []
+
+    def note(self, wave: Any, lanes: Array, by: CtaBarrier) -> None:
+        """Lanes arrive by an aligned instruction."""
+        if self.by is None:
+            self.by = np.zeros(wave.n, np.int64)
+        if by not in self.aligned:
+            self.aligned.append(by)
+        self.by[lanes] = self.aligned.index(by) + 1
+
+    def judge(self, wave: Any, done: Array) -> None:
+        """Tell a warp, of a CTA that is complete, of which not all have come by one instruction."""
+        assert self.by is not None
+        lanes = np.flatnonzero(done[wave.cta_of] & wave.alive)
+        warps, by = wave.warp_of[lanes], self.by[lanes]
+        self.by[done[wave.cta_of]] = 0
+        least, most = np.full(wave.n_warps, len(self.aligned)), np.zeros(wave.n_warps, np.int64)
+        np.minimum.at(least, warps, by)
+        np.maximum.at(most, warps, by)
+        wrong = np.flatnonzero(least < most)
+        if len(wrong):
+            here = warps == wrong[0]
+            which = self.aligned[int(most[wrong[0]]) - 1]
+            one = here & (by == most[wrong[0]])
+            fault = Fault(f"{int(one.sum())} of a warp's {int(here.sum())} threads execute this "
+                          "barrier, which is for all of a warp together")
+            fault.lane = int(lanes[one][0])
+            wave.fail(fault.message, None, which.instruction, fault)
 
     def complete(self, wave: Any) -> Array:
         """The CTAs where all have come."""
@@ -46,6 +82,8 @@ class Barrier:
         done = self.complete(wave)
         if not done.any():
             return
+        if self.by is not None:
+            self.judge(wave, done)
         totals = self._reduce(wave) if any(w.predicate is not None for w in self.waiting) else None
         waiting, self.waiting = self.waiting, []
         for w in waiting:
@@ -100,6 +138,8 @@ class CtaBarrier:
             self.predicate = sources.pop()
             self.negated = "!" in form.shape
             self.reduction = next(m for m in form.mods if m in ("popc", "and", "or"))
+        self.aligned = form.name.startswith("bar.") or "aligned" in form.mods or (
+            (capability(plan.program.module.target) or WITHOUT) < WITHOUT)
         self.number = sources[0]
         self.count = sources[1] if len(sources) > 1 else None
 
@@ -122,6 +162,8 @@ class CtaBarrier:
         if barrier is None:
             barrier = barriers[number] = Barrier(wave)
         ctas = wave.cta_of[g.lanes()]
+        if self.aligned and "barrier" in wave.launch.check:
+            barrier.note(wave, g.lanes(), self)
         if self.count is None:
             barrier.arrived += np.bincount(ctas, minlength=wave.n_ctas)
         else:
