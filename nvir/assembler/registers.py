@@ -40,6 +40,7 @@ class RegisterEstimate:
     counts     live registers at each operation in that order, its scratch registers included
     spill_bytes  stores and loads of what goes to local memory
     scratch    how many of its count an operation takes inside, of those that take any
+    real       whether counts and peak are those of real code (`nvir.report.real`)
     """
 
     registers: int
@@ -49,6 +50,7 @@ class RegisterEstimate:
     spill_bytes: int = 0
     scratch: dict[Instruction, int] = attrs.Factory(dict)
     prediction: Prediction | None = attrs.field(default=None, repr=False)
+    real: bool = False
 
     @property
     def interval(self) -> tuple[int, int]:

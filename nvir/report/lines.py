@@ -151,8 +151,7 @@ def line_listing(
     peak = next((r for r in rows if r.instruction is estimate.peak and estimate.peak), None)
     held: tuple[LiveValue, ...] = ()
     if peak is not None and peak.instruction is not None and not peak.instruction.is_phi:
-        values = estimate.live_at(peak.instruction) or live_values(peak.instruction, live)
-        held = tuple(explain_values(values, peak.instruction, live, estimate))
+        held = tuple(explain_values(peak.instruction, live, estimate))
     return LineListing(
         function, tuple(rows), _columns(rows), pressure.max_live, estimate, peak, held, source,
         facts.estimate.registers, "model" if estimate is facts.estimate else "ptxas",
@@ -172,6 +171,18 @@ def live_values(at: Instruction, live: Liveness) -> list[Value]:
         if i is at:
             break
     return [v for v in alive if v.type.bits > 1 and v.type.name != "cc"]
+
+
+def _addresses(
+    estimate: RegisterEstimate, at: Instruction, live: Liveness, held: list[Value]
+) -> Iterator[Value]:
+    """Of what is live at an instruction of real code the addresses of accesses that the model
+    leaves in the constant bank, as far as there are registers for them."""
+    room = estimate.counts.get(at, 0) - sum(map(estimate.width, held))
+    for v in dict.fromkeys(live_values(at, live)):
+        if v not in held and estimate.width(v) <= room and any(u.form.addresses for u in v.users):
+            room -= estimate.width(v)
+            yield v
 
 
 def _name(v: Value) -> str:
@@ -251,21 +262,25 @@ def _columns(rows: list[ListedLine]) -> dict[str, int]:
 
 
 def explain_values(
-    values: list[Value], peak: Instruction, live: Liveness, estimate: RegisterEstimate
+    peak: Instruction, live: Liveness, estimate: RegisterEstimate
 ) -> Iterator[LiveValue]:
     """What is live at the peak: what the operation takes inside, then values, widest first, then
     those that live longest, last what the other copies of a loop hold that the assembler unrolls.
     """
-    inside = estimate.scratch.get(peak, 0)
-    if inside:
+    inner = _innermost(peak, live)
+    values = estimate.live_at(peak) or live_values(peak, live)
+    if estimate.real:
+        values += list(_addresses(estimate, peak, live, values))
+    found = held_values(values, peak, live, estimate.width)
+    rest = estimate.counts.get(peak, 0) - sum(v.registers for v in found)
+    inside = min(rest, estimate.scratch.get(peak, 0))  # of real code all that has no name
+    if inside > 0:
         yield LiveValue(
             f"({peak.form.spelling})", "", inside, _line_of(peak), _line_of(peak),
             "taken by the operation itself",
         )
-    inner = _innermost(peak, live)
-    found = held_values(values, peak, live, estimate.width)
     yield from found
-    rest = estimate.counts.get(peak, 0) - inside - sum(v.registers for v in found)
+    rest -= max(inside, 0)
     if rest > 0:
         at, copied = _line_of(peak), inner is not None and estimate.copies(inner) > 1
         name, why = ("(copies)", "in other copies of the unrolled loop") if copied else (

@@ -151,7 +151,8 @@ def with_real_counts(
     peak = max(at, key=lambda i: at[i])
     return attrs.evolve(
         estimate, registers=body.registers, max_live=at[peak], peak=peak, counts=at,
-        spill_bytes=body.spill_bytes or 0, scratch={},
+        spill_bytes=body.spill_bytes or 0, real=True,
+        scratch={i: at[i] for i in estimate.scratch if i in at},
     )
 
 

@@ -399,7 +399,7 @@ def _live_ends(blocks: Sequence[BodyBlock], rows: Sequence[Sequence[_Row]]) -> l
             read, kill = read & ~k | r, kill | k
         reads.append(read)
         kills.append(kill)
-    routines = _routines(blocks)
+    routines = called_routines(blocks)
     needs, spoils = _summaries(blocks, routines, reads, kills)
     live_in = list(reads)
     ends = [0] * len(blocks)
@@ -431,7 +431,7 @@ def _returns(block: BodyBlock) -> bool:
     return bool(block.instructions) and block.instructions[-1].family == "RET"
 
 
-def _routines(blocks: Sequence[BodyBlock]) -> dict[int, set[int]]:
+def called_routines(blocks: Sequence[BodyBlock]) -> dict[int, set[int]]:
     """The blocks of each routine that is called within the body, by its entry."""
     found: dict[int, set[int]] = {}
     for entry in {b.callee for b in blocks if b.callee >= 0}:

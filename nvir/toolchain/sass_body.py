@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from nvir.ir.errors import Unsupported
-from nvir.sm.body import BodyBlock, BodyInstruction, MachineBody
+from nvir.sm.body import BodyBlock, BodyInstruction, MachineBody, called_routines
 from nvir.sm.profile import Profile
 from nvir.toolchain.cubin import Cubin
 from nvir.toolchain.nvdisasm import disassemble
@@ -56,7 +56,11 @@ def bodies(
         listing = disassemble(content, live=False, lines=lines)
         found |= {name: [_step(one) for one in code] for name, code in listing.items()
                   if found.get(name) is None}
-    return {name: _body(name, code, arch, profile) for name, code in found.items() if code}
+    made = {name: _body(name, code, arch, profile) for name, code in found.items() if code}
+    if lines == "ptx":
+        for body in made.values():
+            _charge_routines(body)
+    return made
 
 
 def body_of(
@@ -155,6 +159,25 @@ def _leave(block: BodyBlock, last: PlacedWord, place: dict[int, int], count: int
     if follow >= 0 and follow not in succs and not last.leaves:
         succs.append(follow)
     block.succs = succs
+
+
+def _charge_routines(body: MachineBody) -> None:
+    """Give the routines that ptxas adds, which its lines leave out, the line that calls them: of
+    several calls the one at which most is live. A function of the text has lines of its own."""
+    calls: dict[int, list[int]] = {}
+    for block in body.blocks:
+        if block.callee > 0:
+            calls.setdefault(block.callee, []).append(block.index)
+    ends = [b.instructions[-1].line for b in body.blocks]
+    own = [e for e in calls if body.blocks[e].instructions[0].line == ends[e - 1]]
+    many = any(len({ends[b] for b in calls[e]}) > 1 for e in own)
+    live = body.live_counts().blocks if many else ()
+    inside = called_routines(body.blocks) if own else {}
+    for entry in own:
+        caller = max(calls[entry], key=lambda b: live[b][-1] if live else (0,))
+        for b in inside[entry]:
+            for i in body.blocks[b].instructions:
+                i.line = ends[caller]
 
 
 def _jumps(blocks: Sequence[BodyBlock]) -> None:

@@ -14,6 +14,7 @@ from nvir.cli import main
 from nvir.ir.loops import natural_loops
 from nvir.report import report
 from nvir.report.bodies import by_line
+from nvir.report.lines import line_listing
 from nvir.report.real import machine_bound, machine_copies, machine_loop, real_of
 from nvir.sm.body import BodyBlock, BodyInstruction, MachineBody
 from nvir.sm.profile import profile
@@ -188,3 +189,65 @@ def test_what_a_pass_changed_is_not_the_text_that_was_read():
     assert module.text == NEST
     nvir.run_passes(module, "dce")
     assert module.text is None
+
+
+@needs_ptxas
+def test_a_slow_path_is_charged_to_the_operation_that_calls_it():
+    """ptxas puts the slow paths of div and sqrt behind EXIT and gives them no lines."""
+    text = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a)
+{
+.reg .f32 %f<9>; .reg .b64 %rd<3>;
+ld.param.u64 %rd1, [a];
+ld.global.f32 %f1, [%rd1];
+sqrt.rn.f32 %f3, %f1;
+div.rn.f32 %f2, 0f3F800000, %f3;
+div.rn.f32 %f4, %f2, %f1;
+add.f32 %f4, %f4, %f3;
+st.global.f32 [%rd1], %f4;
+ret;
+}
+"""
+    module = nvir.read_ptx(text)
+    real = real_of(module, "sm_80", decode=True)
+    body = real.bodies["k"]
+    listing = line_listing(module["k"], module, body=body)
+    assert listing.peak is not None
+    assert listing.peak.line == 10  # of both divisions the one with %f1 and %f3 alive beside it
+    held = {v.name: v for v in listing.at_peak}
+    assert {"%rd1", "%f1", "%f3", "(div.rn.f32)"} <= held.keys()
+    assert sum(v.registers for v in held.values()) == listing.peak.scheduled
+    assert [i.line for i in body.instructions() if i.line == 14] == [14]  # EXIT
+
+
+@needs_ptxas
+def test_a_called_function_keeps_its_own_lines():
+    text = """.version 8.0
+.target sm_80
+.address_size 64
+.func (.param .b32 o) f(.param .b32 x)
+{
+.reg .b32 %r<4>;
+ld.param.b32 %r1, [x];
+mad.lo.s32 %r2, %r1, %r1, 7;
+st.param.b32 [o], %r2;
+ret;
+}
+.visible .entry k(.param .u64 a)
+{
+.reg .b32 %r<4>; .reg .b64 %rd<3>;
+ld.param.u64 %rd1, [a];
+ld.global.b32 %r1, [%rd1];
+{ .param .b32 p; .param .b32 q;
+st.param.b32 [p], %r1;
+call.uni (q), f, (p);
+ld.param.b32 %r2, [q];
+}
+st.global.b32 [%rd1], %r2;
+ret;
+}
+"""
+    body = real_of(nvir.read_ptx(text), "sm_80", decode=True).bodies["k"]
+    assert 8 in {i.line for i in body.instructions()}

@@ -33,7 +33,7 @@ from nvir.report.explain.factors import (
 )
 from nvir.report.explain.noted import Compared, events_json, noted_events
 from nvir.report.facts import FunctionFacts, function_facts
-from nvir.report.lines import LiveValue, explain_values, live_values
+from nvir.report.lines import LiveValue, explain_values
 from nvir.report.model import (
     AS_DECLARED,
     NOT_DECIDED,
@@ -410,8 +410,7 @@ def _peak(loop: Loop, module: Module, facts: FunctionFacts) -> Peak | None:
     if best is None:
         return None
     count, at = best
-    values = facts.estimate.live_at(at) or live_values(at, facts.live)
     return Peak(
         count, at.line or None, SourceLines(facts.function, module).place(at),
-        tuple(explain_values(values, at, facts.live, facts.estimate)),
+        tuple(explain_values(at, facts.live, facts.estimate)),
     )
