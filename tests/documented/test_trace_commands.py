@@ -159,8 +159,8 @@ def test_copies_of_cuda_sources_are_expanded_as_noted(tmp_path):
     """A call of memmove is the noted expansion under policy documented, the header's loop else."""
     pytest.importorskip("clang.cindex")
     lines = traced(tmp_path, COPIES, "compile", "--emit", "ori", name="k.cu")
-    assert "MEM-09 unrolled forward: byte 0 to 47, 48 loads and stores" in lines
-    assert "MEM-10 unrolled reverse: byte 47 to 0, 48 loads and stores" in lines
+    assert "MEM-09 unrolled forward: byte 0 … byte 47, 48 loads and stores" in lines
+    assert "MEM-10 unrolled reverse: byte 47 … byte 0, 48 loads and stores" in lines
     assert sum(x.startswith("MEM-15 alignment (what stores, align 16)") for x in lines) == 1
     assert any(x.startswith("MEM-13 reverse loop (count n") for x in lines)
     text = (tmp_path / "out").read_text()

@@ -72,20 +72,20 @@ class LoopWay:
     end: Value | int
 
 
-@step("MEM-09", "unrolled forward", tell=lambda order, pieces: f"byte {_ends(order)}")
+@step("MEM-09", "unrolled forward", tell=lambda order, pieces: _ends(order))
 def ascending(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     """The order of a path that goes up."""
     return pieces
 
 
-@step("MEM-10", "unrolled reverse", tell=lambda order, pieces: f"byte {_ends(order)}")
+@step("MEM-10", "unrolled reverse", tell=lambda order, pieces: _ends(order))
 def descending(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     """The order of a path that goes down."""
     return pieces[::-1]
 
 
 def _ends(order: tuple[Piece, ...]) -> str:
-    return f"{order[0]} to {order[-1]}, {len(order)} loads and stores" if order else "none"
+    return f"{order[0]} … {order[-1]}, {len(order)} loads and stores" if order else "none"
 
 
 @step("MEM-12", "forward loop", "count")

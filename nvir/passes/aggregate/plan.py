@@ -34,7 +34,7 @@ class Piece(NamedTuple):
     bytes: int
 
     def __str__(self) -> str:
-        return f"{self.offset}" if self.bytes == 1 else f"{self.bytes} bytes at {self.offset}"
+        return f"byte {self.offset}" if self.bytes == 1 else f"{self.bytes} bytes at {self.offset}"
 
 
 @attrs.frozen

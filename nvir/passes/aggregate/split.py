@@ -233,7 +233,7 @@ class _Splitter:
         return self.b.gep(p, [const(I64, offset)], I8, name=name)
 
     @step("STR-01", "split store", "i", tell=lambda made, work, i:
-          "a copy" if work.copies.get(i.operands[0]) is i else work.leaves_of(i.operands[0]))
+          "a copy" if work.copies.get(i.operands[0]) is i else work.parts.get(i.operands[0]))
     def store(self, i: Instruction) -> None:
         v, p = i.operands
         if isinstance(v, Instruction) and self.copies.get(v) is i:
