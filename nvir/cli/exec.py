@@ -21,7 +21,7 @@ from nvir.cli.common import reports_errors
               metavar="[=KINDS]",
               help="End the program at the first kernel that goes wrong; look for races in shared "
               "memory (race), for reads of bytes never written (uninit) and for barriers that not "
-              "all threads of a warp execute (barrier) as well.")
+              "all threads of a warp come to (barrier) as well.")
 @click.option("--stats", is_flag=True, help="At the end, what each source line cost.")
 @click.option("--memory", type=click.IntRange(16), default=4096, show_default=True, metavar="MIB",
               help="The device's memory.")

@@ -147,7 +147,7 @@ def _shown(bits: Any, type: str) -> str:
               help="Save array argument N (from 0), or the arrays in order.")
 @click.option("--check", "checks", multiple=True, type=click.Choice(["uninit", "race", "barrier"]),
               help="Report loads of bytes never written, races in shared memory, or barriers that "
-              "not all threads of a warp execute.")
+              "not all threads of a warp come to.")
 @click.option("--trace", type=click.IntRange(0), metavar="THREAD",
               help="Print each instruction of one thread (numbered over the grid).")
 @click.option("--profile", "profiles", is_flag=True, help="Executed instructions of each block.")
