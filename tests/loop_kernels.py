@@ -89,6 +89,8 @@ class _Loops(_Kernel):
             (self.small_branch, 3), (self.guarded_access, 2), (self.slow_path, 1),
             (self.some_word, 5), (self.far_word, 2),
         ]
+        if self.indices:
+            kinds.append((self.linear, 5))
         if self.pointers:
             kinds.append((self.through_pointer, 5))
         if self.uniform:
@@ -187,6 +189,37 @@ class _Loops(_Kernel):
             self.put(f"mad.lo.s64 {more}, {r.choice(wide)}, {r.choice((w, '7', '12'))}, {w};")
             w = more
         self.put(f"add.s64 {self.reg('d')}, {self.reg('d')}, {w};")
+
+    def linear(self) -> None:
+        """Operations that are affine in one loop variable: by literals of all sizes, and by what
+        the loop does not change; widened now and then."""
+        r = self.rng
+        index = r.choice(self.indices)
+        value, bits = index.register, index.bits
+        for _ in range(r.randint(2, 4)):
+            d, by = self.new("v" if bits == 32 else "w"), self.literal(bits)
+            other = r.choice(("%n", "%me", "%gid")) if bits == 32 and r.random() < 0.4 else by
+            self.put(r.choice((
+                f"shl.b{bits} {d}, {value}, {r.randrange(bits)};",
+                f"mul.lo.s{bits} {d}, {value}, {by};",
+                f"mad.lo.s{bits} {d}, {value}, {by}, {other};",
+                f"add.s{bits} {d}, {value}, {other};", f"sub.s{bits} {d}, {other}, {value};",
+            )))
+            value = d
+            if bits == 32 and r.random() < 0.2:
+                value, bits, sign = self.new("w"), 64, r.choice("su")
+                self.put(r.choice((f"cvt.{sign}64.{sign}32 {value}, {d};",
+                                   f"mul.wide.{sign}32 {value}, {d}, {r.randrange(99)};")))
+        if bits == 32:
+            self.add_up(value)
+        else:
+            self.put(f"add.s64 {self.reg('d')}, {self.reg('d')}, {value};")
+
+    def literal(self, bits: int) -> int:
+        """A number of any size and sign, often beside a power of two."""
+        r = self.rng
+        near = (1 << r.randrange(bits - 1)) + r.choice((-1, 0, 0, 0, 1))
+        return r.choice((1, 1, -1)) * r.choice((near, r.randrange(1, 13)))
 
     def add_up(self, value: str) -> None:
         r = self.rng
