@@ -35,6 +35,14 @@ def test_freeze_is_a_move_that_nobody_sees_into():
     ]
 
 
+def test_freeze_of_a_wide_integer_moves_its_words():
+    lines = legalized("%a = zext i32 %n to i80\n%b = add i80 %a, 1\n%d = freeze i80 %b")
+    assert [line.count("asm") for line in lines].count(1) == 2
+    assert any("mov.b64" in line for line in lines)
+    assert any("mov.b16" in line for line in lines)
+    assert lines[-1].split(" = ")[1].startswith("or i80")
+
+
 def test_freeze_of_a_defined_value_is_that_value():
     assert legalized("%d = freeze i32 5\nstore i32 %d, ptr %p")[-1] == "store i32 5, i32* %cast.1"
     assert "i32 0," in legalized("%d = freeze i32 undef\nstore i32 %d, ptr %p")[-1]
@@ -117,10 +125,19 @@ def test_bfloat_is_carried_by_i16():
     assert kept[-1] == "%b = fadd bfloat %a, %a"
 
 
+def test_vectors_of_bfloat_are_worked_on_by_element():
+    lines = legalized("%v = load <2 x float>, ptr %p\n%a = fptrunc <2 x float> %v to <2 x bfloat>\n"
+                      "%b = fadd <2 x bfloat> %a, %a\nstore <2 x bfloat> %b, ptr %q")
+    assert sum("cvt.rn.bf16.f32" in line for line in lines) == 4
+    assert lines[-1].startswith("store <2 x i16>")
+    tests = legalized("%v = load <2 x bfloat>, ptr %p\n%c = fcmp olt <2 x bfloat> %v, %v")
+    assert sum("fcmp olt float" in line for line in tests) == 2
+
+
 @pytest.mark.parametrize("text", [
     "%a = fptrunc double 1.0 to bfloat", "%a = sitofp i32 %n to bfloat",
-    "%a = fadd <2 x bfloat> undef, undef", "%a = call bfloat @llvm.fma.bf16(bfloat 0xR0000, "
-    "bfloat 0xR0000, bfloat 0xR0000)",
+    "%a = fptrunc <2 x double> undef to <2 x bfloat>",
+    "%a = call bfloat @llvm.fma.bf16(bfloat 0xR0000, bfloat 0xR0000, bfloat 0xR0000)",
 ])
 def test_bfloat_that_would_round_twice_is_refused(text):
     with pytest.raises(nvir.Unsupported, match=r"bfloat|bf16"):

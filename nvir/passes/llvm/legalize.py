@@ -142,9 +142,17 @@ def _moved(b: Builder, x: Value, dialect: str, i: Instruction) -> Value:
     t = x.type
     if isinstance(t, ty.PointerType):
         return b.inttoptr(_moved(b, b.ptrtoint(x, ty.I64), dialect, i), t)
+    if isinstance(t, ty.IntType) and t.bits > 64:
+        words = [
+            b.trunc(b.lshr(x, at) if at else x, ty.int_type(min(64, t.bits - at)))
+            for at in range(0, t.bits, 64)
+        ]
+        moved = [b.zext(_moved(b, w, dialect, i), t) for w in words]
+        whole: Value = moved[0]
+        for k, v in enumerate(moved[1:], 1):
+            whole = b.or_(whole, b.shl(v, 64 * k))
+        return whole
     if isinstance(t, ty.IntType) and t.name not in _MOVES:
-        if t.bits > 64:
-            raise refuse(f"freeze of {t}", dialect, i)
         wide = next(w for w in (ty.I16, ty.I32, ty.I64) if w.bits > t.bits)
         return b.trunc(_moved(b, b.zext(x, wide), dialect, i), t)
     if t.name == "half":

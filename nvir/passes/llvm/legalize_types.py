@@ -8,8 +8,8 @@ remainder: float has more than twice its precision. The rounding is `cvt.rn.bf16
                                       %s = fadd float %x, %y
                                       %c = call i16 asm "cvt.rn.bf16.f32 $0, $1;", "=h,f"(float %s)
 
-Raises Unsupported for arithmetic on fp128 and on vectors of bfloat, for conversions to bfloat that
-would round twice, and for intrinsics of either type.
+Vectors of bfloat are worked on element by element. Raises Unsupported for arithmetic on fp128, for
+conversions to bfloat that would round twice, and for intrinsics of either type.
 """
 
 from __future__ import annotations
@@ -174,34 +174,47 @@ class _Rewriter:
                 i.replace_with(i._operands[0])
 
     def _compute(self, i: Instruction, source: ty.Type, target: ty.Type) -> None:
-        """An operation on bfloat, its operands and result i16 by now."""
-        name = i.form.name
-        where = f"@{i.function.name}" if i.function is not None else ""
-        if ty.FP128 in (element(source), element(target)) or ty.VectorType in (
-            source.__class__, target.__class__,
-        ):
+        """An operation on bfloat or on vectors of them, its operands and result i16 by now."""
+        if ty.FP128 in (element(source), element(target)):
             t = source if element(source) in self.carriers else target
-            raise Unsupported(f"{name} of {t}", self.dialect, where)
+            raise self._refusal(i, f"{i.form.name} of {t}")
         b = Builder.ahead_of(i)
-        operands = i._operands
+        if not isinstance(i.type, ty.VectorType):
+            i.replace_with(self._scalar(b, i, i._operands, source, target))
+            return
+        whole: Value = undef(i.type)
+        for k in range(i.type.count):
+            lane = tuple(b.extract_element(v, k) for v in i._operands)
+            made = self._scalar(b, i, lane, element(source), element(target))
+            whole = b.insert_element(whole, made, k)
+        i.replace_with(whole)
+
+    def _refusal(self, i: Instruction, what: str) -> Unsupported:
+        where = f"@{i.function.name}" if i.function is not None else ""
+        return Unsupported(what, self.dialect, where)
+
+    def _scalar(
+        self, b: Builder, i: Instruction, operands: tuple[Value, ...], source: ty.Type,
+        target: ty.Type,
+    ) -> Value:
+        """The result of one element."""
+        name = i.form.name
         if name in _ARITHMETIC:
             x, y = map(_widened, (b, b), operands)
-            new: Value = self._rounded(b, b.insert(i.form.spelling, (x, y), ty.FLOAT))
-        elif name == "fneg":
-            new = b.xor(operands[0], const(ty.I16, -0x8000))
-        elif name == "fcmp":
+            return self._rounded(b, b.insert(i.form.spelling, (x, y), ty.FLOAT))
+        if name == "fneg":
+            return b.xor(operands[0], const(ty.I16, -0x8000))
+        if name == "fcmp":
             x, y = map(_widened, (b, b), operands)
-            new = b.insert(i.form.spelling, (x, y), i.type)
-        elif name == "fptrunc" and isinstance(source, ty.FloatType) and source.bits == 32:
-            new = self._rounded(b, operands[0])
-        elif name in ("fpext", "fptoui", "fptosi") and source is ty.BFLOAT:
+            return b.insert(i.form.spelling, (x, y), ty.I1)
+        if name == "fptrunc" and isinstance(source, ty.FloatType) and source.bits == 32:
+            return self._rounded(b, operands[0])
+        if name in ("fpext", "fptoui", "fptosi") and source is ty.BFLOAT:
             wide = _widened(b, operands[0])
-            new = wide if target is ty.FLOAT else b.insert(i.form.spelling, (wide,), target)
-        elif name in ("uitofp", "sitofp") and source.bits <= 24:
-            new = self._rounded(b, b.insert(i.form.spelling, operands, ty.FLOAT))
-        else:
-            raise Unsupported(f"{name} {source} to {target}", self.dialect, where)
-        i.replace_with(new)
+            return wide if target is ty.FLOAT else b.insert(i.form.spelling, (wide,), target)
+        if name in ("uitofp", "sitofp") and source.bits <= 24:
+            return self._rounded(b, b.insert(i.form.spelling, operands, ty.FLOAT))
+        raise self._refusal(i, f"{name} {source} to {target}")
 
     def _rounded(self, b: Builder, x: Value) -> Value:
         """The bfloat nearest to a float, ties to even."""
