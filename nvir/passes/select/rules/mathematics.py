@@ -82,14 +82,19 @@ def _extremum(
     s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts], short: str, nan: str = ""
 ) -> Parts:
     """minnum and maxnum leave a NaN out; minimum and maximum give it."""
+    if t.bits == 16 and s.sm >= 80:
+        short += ".NaN" if nan else ""
+        a, b = (s.reg(x, "b16") for (x,) in args)
+        return (s.op(f"{short}.{'f16' if t.name == 'half' else 'bf16'}", a, b),)
     kind, (a, b) = _by_float(s, t, args)
     if not nan:
         return _back(s, t, s.op(f"{short}{ftz(s, kind)}.{kind}", a, b))
-    if kind == "f32":
+    if kind == "f32" and s.sm >= 80:
         return _back(s, t, s.op(f"{short}{ftz(s, kind)}.NaN.f32", a, b))
-    made = s.op(f"{short}.f64", a, b)
-    both = s.op("setp.num.f64", a, b)
-    return (s.op("selp.f64", made, constant(F64, 0x7FF8000000000000), both),)
+    made = s.op(f"{short}{ftz(s, kind)}.{kind}", a, b)
+    both = s.op(f"setp.num.{kind}", a, b)
+    nan_ = constant(F32, 0x7FC00000) if kind == "f32" else constant(F64, 0x7FF8000000000000)
+    return _back(s, t, s.op(f"selp.{kind}", made, nan_, both))
 
 
 def _sqrt(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
