@@ -62,17 +62,18 @@ def test_intrinsics(type, target):
 
 
 @pytest.mark.parametrize(("target", "found", "missing"), [
-    ("sm_80", ("max.f16", "min.NaN.f16"), "cvt.f32"), ("sm_75", ("max.f32", "setp.num.f32"), ".NaN"),
+    ("sm_80", ("max.f16", "min.NaN.f16"), "cvt.f32"),
+    ("sm_75", ("max.f32", "setp.num.f32"), ".NaN"),
 ])
 def test_extrema_of_halves_where_the_target_has_them(target, found, missing):
-    text = ptx(f"""
+    text = ptx("""
 declare half @llvm.maxnum.f16(half, half)
 declare half @llvm.minimum.f16(half, half)
-define half @f(half %x, half %y) {{
+define half @f(half %x, half %y) {
   %m = call half @llvm.maxnum.f16(half %x, half %y)
   %n = call half @llvm.minimum.f16(half %m, half %y)
   ret half %n
-}}
+}
 """, target)
     assert all(word in text for word in found)
     assert missing not in text
