@@ -11,6 +11,7 @@ import pytest
 
 import nvir
 from nvir.frontend.cuda.text import instances
+from nvir.passes.knobs import Knobs
 
 pytest.importorskip("clang.cindex")
 SOURCES = sorted((Path(__file__).parent / "cuda_sources").glob("*.cu"))
@@ -253,3 +254,15 @@ def test_explicit_instances_on_one_line_are_all_asked_for() -> None:
     text = "template<int N> __global__ void kt(float*a,int n){ a[n]=N; } " + " ".join(
         one.format(n) for n in (1, 4, 64))
     assert [x.split("&")[-1] for x in instances(text)] == ["kt<1>)", "kt<4>)", "kt<64>)"]
+
+
+@pytest.mark.parametrize("policy", ["observed", "documented"])
+def test_a_union_by_value_keeps_what_lies_in_the_padding_of_its_widest_member(policy):
+    source = """union U { float f; struct { char c; int i; } s; };
+__device__ __noinline__ U twice(U u) { u.f *= 2.0f; return u; }
+extern "C" __global__ void k(U *u) { u[1] = twice(u[0]); }
+"""
+    module = nvir.compiler.compile_cuda(source, knobs=Knobs(policy=policy))
+    u = np.array([1.2345678, 0, 0, 0], np.float32)
+    nvir.launch(module, "k", 1, 1, [u])
+    assert u[2] == 2 * u[0]

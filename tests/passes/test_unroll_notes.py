@@ -462,6 +462,7 @@ def test_known_counts_repaired(T, cost, factor):
 def test_a_large_part_of_the_kernel_gets_more_room_repaired(share, factor):
     assert known_factor(4, 62, Rules(literal=False), share) == factor
     assert known_factor(4, 63, Rules(literal=False), share) == 2
+    assert known_factor(8, 40, Rules(literal=False, budget=400)) == 4  # never all of them
 
 
 @pytest.mark.seed("UNR-20", "UNR-21", "UNR-45", "GAP-18")

@@ -68,7 +68,7 @@ def _skeleton(g: IRGenState, decl: Function, function: IRFunction, abi: ABI) -> 
     g.trace.append("alignment")
     g.builder.position_at_end(function.entry)
     g.trace.append("insertion")
-    note("FN-01", "skeleton", g.trace, function=decl.name)
+    note("FN-01", "skeleton", ", ".join(g.trace), function=decl.name)
 
 
 # ---------------------------------------------------------------------- prolog
@@ -108,7 +108,8 @@ def _parameter(g: IRGenState, p: Parameter, argument: Argument, passing: Passing
         raise IRGenError(message, p.place)
     if passing.kind is Kind.COERCE:
         how = "tmp, stored as the other type" if aggregate else "a bitcast"
-        note("FN-15", "variant 3, of another type", how, parameter=p.name, to=argument.type)
+        note("FN-15", "variant 3, of another type", how, parameter=parameter_name(p),
+             to=argument.type)
         _coerced(g, p, argument)
     elif passing.kind is Kind.BYVAL and byval_demotion and passing.byval and (
         p.name in g.options.byval_demotion
@@ -116,17 +117,17 @@ def _parameter(g: IRGenState, p: Parameter, argument: Argument, passing: Passing
         tmp = g.alloca(p.type, "tmp")
         copy(g, tmp, at_pointer(argument, p.type))
         tmp.pointer.name = f"__val_param{p.name}"
-        note("FN-13", "variant 2, byval demoted", tmp.pointer.name, parameter=p.name)
+        note("FN-13", "variant 2, byval demoted", tmp.pointer.name, parameter=parameter_name(p))
         emit_param_decl(g, p, tmp)
     elif passing.kind in (Kind.INDIRECT, Kind.BYVAL):
         # the object is there already; its address is the parameter's place
         byval = passing.kind is Kind.BYVAL
         note("FN-14" if byval else "FN-12", f"variant {passing.kind:d}, by address",
-             "its address is its place", parameter=p.name)
+             "its address is its place", parameter=parameter_name(p))
         emit_param_decl(g, p, at_pointer(argument, p.type))
     else:
         note("FN-12", "variant 0, by value", f"stored at {parameter_name(p)}.addr",
-             parameter=p.name)
+             parameter=parameter_name(p))
         _direct(g, p, argument)
 
 

@@ -142,8 +142,20 @@ class Types:
             return
         widest = max(fields, key=lambda f: (align_of(f.type), size_of(f.type)))
         storage = self._memory(widest.type)
+        if _data(storage) < ir_layout.size_of(storage):  # its padding is data of the others
+            unit = ir_layout.align_of(storage)
+            storage = ty.array(ty.int_type(8 * unit), ir_layout.size_of(storage) // unit)
         rest = made.size - ir_layout.size_of(storage)
         info.type.set_body((storage, ty.array(ty.I8, rest)) if rest else (storage,))
+
+
+def _data(t: ty.Type) -> int:
+    """Bytes of a value in memory, less those of padding."""
+    if isinstance(t, ty.ArrayType):
+        return t.count * _data(t.element)
+    if isinstance(t, ty.StructType):
+        return sum(map(_data, t.elements or ()))
+    return ir_layout.store_size(t)
 
 
 class _Body:
