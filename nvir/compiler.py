@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from nvir.passes.knobs import Knobs
 
 FrontEnd = Literal["auto", "libclang", "clang"]
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.M)
 _NOT_FOUND = re.compile(r"'([^']+)' file not found")
 _GIVEN = ("vprintf", "__assertfail", "malloc", "free")  # every kernel has these
 # what `#pragma unroll N` asks for; the assembler is told to leave the result alone
@@ -167,22 +166,12 @@ def _wants_headers(given: Source) -> bool:
     Includes count whatever `#if` they stand in."""
     from nvir.frontend.cuda.parse import HEADERS
     from nvir.toolchain.find import header_folders
+    from nvir.toolchain.includes import Own
 
-    real, seen = header_folders(), set[Path | str]()
-    todo: list[tuple[Path, str]] = [(Path(given.name).parent, given.text)]
-    while todo:
-        folder, text = todo.pop()
-        for name in _INCLUDE.findall(text):
-            places = (folder / name, *(Path(f) / name for f in given.include))
-            own = next((p for p in places if p.is_file()), None)
-            if own in seen or name in seen:
-                continue
-            seen.add(own or name)
-            if own is not None:
-                todo.append((own.parent, own.read_text("utf-8", "replace")))
-            elif not (HEADERS / name).is_file() and any((f / name).is_file() for f in real):
-                return True
-    return False
+    own = Own(given.text, given.name, [f"-I{folder}" for folder in given.include])
+    real = [*header_folders(), *own.cuda]
+    return any(not (HEADERS / name).is_file() and any((f / name).is_file() for f in real)
+               for name in own.named)
 
 
 def compile_tree(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str = "ori",

@@ -24,10 +24,11 @@ from nvir.ir.errors import NOTES, Diagnostic, NvirError
 from nvir.ir.module import capability
 from nvir.toolchain.errors import ToolMissing
 from nvir.toolchain.find import clang_headers, find, header_folders
+from nvir.toolchain.includes import Own
+from nvir.toolchain.kept_headers import FIRST, HEADERS, entered
 from nvir.toolchain.precompiled import attempts
 from nvir.toolchain.process import TIMEOUT, run, workspace
 
-HEADERS = Path(__file__).parent / "clang_include"  # what clang asks for and CUDA no longer has
 _SYSTEM = Path("/usr/include")
 _NEWEST = 90  # of the architectures that every clang here knows
 _TOLD = re.compile(r"^(.*?):(\d+):(\d+): (?:fatal )?(error|warning|note): (.*)$", re.M)
@@ -39,6 +40,7 @@ _LENIENT = ("register", "c++11-narrowing", "enum-constexpr-conversion", "invalid
             "int-conversion", "unknown-warning-option")
 _MISSING = re.compile("file not found$")
 _SHARED = "initialization is not supported for __shared__ variables"
+_PARTS = re.compile(r"'(?:tex|surf)|__nv_tex|curand")  # what may lack for parts that were left out
 _UNFIT = re.compile(r"precompiled|\.pch\b")  # in what clang says of a file that does not serve
 _VARIABLE = re.compile(r"(\w+)((?:\s*\[[^\]]*\])*)")
 _VARIABLES = re.compile(  # `__shared__`, its alignment, the type, the variables
@@ -52,6 +54,7 @@ class ClangResult:
 
     text: str | None
     told: list[Diagnostic]
+    entered: frozenset[str] = frozenset()  # the headers in its list, where that is asked for
 
     def errors(self, name: str) -> list[Diagnostic]:
         """Its errors with their notes: a header that is missing, then those in the file of this
@@ -107,7 +110,7 @@ def options(arch: str, program: Path) -> list[str]:
         raise NvirError(f"'{arch}' is no architecture: sm_80, sm_90a …")
     nearest = arch.rpartition("_")[2] if number <= _NEWEST else str(_NEWEST)
     command, resources = _command(program)
-    made = [*command, f"-I{HEADERS / 'first'}", "-x", "cuda", "--cuda-device-only", "-nocudalib",
+    made = [*command, f"-I{FIRST}", "-x", "cuda", "--cuda-device-only", "-nocudalib",
             "-nocudainc", "-S", "-emit-llvm", f"--cuda-gpu-arch=sm_{nearest}",
             "-Wno-unknown-cuda-version", "-ferror-limit=0", "-fno-color-diagnostics",
             "-fno-caret-diagnostics", "-w", "-fno-exceptions", "-fclang-abi-compat=17",
@@ -139,14 +142,19 @@ def clang_ll(text: str, name: str, arch: str, include: Sequence[str] = (),
     project = ["-iquote", folder, *(f"-I{path}" for path in include),
                *(f"-D{text}" for text in define), *flags]
     joined = _SPLIT.sub(r"<<<\1\2\3>>>", text)
-    made = _compiled(given, project, joined, name, timeout)
+    own = Own(joined, name, project)
+    given += [f"-DNVIR_{part}" for part in Own.parts if part in own.wants]
+    made = _compiled(given, project, own, timeout)
+    if made.text is None and any(_PARTS.search(d.message) for d in made.told):
+        given += [f"-DNVIR_{part}" for part in Own.parts if part not in own.wants]
+        made = _compiled(given, project, own, timeout)
     refused = {d.file for d in made.told if d.message == _SHARED}
     if made.text is not None or not refused:
         return made
     mended = _uninitialised(joined, name, made.told)
     headers = sorted(refused - {name})
     if not headers:
-        return _compiled(given, project, mended, name, timeout)
+        return _compiled(given, project, Own(mended, name, project), timeout)
     with workspace() as place:
         for n, header in enumerate(headers):
             copy = place / f"{n}.h"
@@ -155,20 +163,19 @@ def clang_ll(text: str, name: str, arch: str, include: Sequence[str] = (),
         return _told([*given, *project], f'#line 1 "{name}"\n{mended}', joined, name, timeout)
 
 
-def _compiled(command: list[str], project: list[str], text: str, name: str,
-              timeout: float) -> ClangResult:
+def _compiled(command: list[str], project: list[str], own: Own, timeout: float) -> ClangResult:
     """What clang makes, with headers from a kept file where there is one and that serves."""
-    unfit = []
-    for a in attempts(command, project, text, name):
+    name, text, unfit = own.name, own.text, []
+    for a in attempts(command, project, own):
         made = _told(a.command, a.text, text, name, timeout)
-        unfit_file = any(_UNFIT.search(d.message) for d in made.told)
-        if made.text is not None or (a.whole and not unfit_file):
+        stale = any(_UNFIT.search(d.message) for d in made.told)
+        if (made.text is not None and a.needs <= made.entered) or (a.whole and not stale):
             break
-        unfit.append(a.kept)
+        unfit.append((a, stale))
     else:
         made = _told([*command, *project], f'#line 1 "{name}"\n{text}', text, name, timeout)
-    for kept in unfit if made.text is not None else ():
-        kept.unlink(missing_ok=True)  # one of its headers has changed
+    for a, stale in unfit if made.text is not None else ():
+        a.drop(stale)
     return made
 
 
@@ -178,12 +185,13 @@ def _told(command: list[str], given: str, text: str, name: str, timeout: float) 
         source.write_bytes(given.encode("utf-8", "surrogateescape"))
         done = run([*command, source, "-o", output], cwd=Path.cwd(), timeout=timeout)
         made = output.read_text() if done.returncode == 0 and output.is_file() else None
+    listed = frozenset(path for _, path in entered(done.stderr)) if "-H" in command else frozenset()
     told = [Diagnostic(m[5], m[1], int(m[2]), int(m[3]), _line(m[1], int(m[2]), name, text), m[4])
             for m in _TOLD.finditer(done.stderr)]
     if made is None and not any(d.severity == "error" for d in told):
         said = _WARNED.search(done.stderr)
         told.append(Diagnostic(f"clang: {said[1] if said else done.stderr.strip()[-300:]}", name))
-    return ClangResult(made, told)
+    return ClangResult(made, told, listed)
 
 
 def _uninitialised(text: str, file: str, told: list[Diagnostic]) -> str:

@@ -7,8 +7,9 @@ import os
 import pytest
 
 import nvir
-from nvir.toolchain import clang, precompiled
+from nvir.toolchain import clang, kept_headers, precompiled
 from nvir.toolchain.find import available
+from nvir.toolchain.includes import Own
 
 needs_clang = pytest.mark.skipif(
     not available("clang++", "CUDA's headers"), reason="no clang or no CUDA headers")
@@ -66,20 +67,21 @@ def test_kept_headers_change_no_result(tmp_path, compiled, monkeypatch):
     header = tmp_path / "value.h"
     header.write_text("#pragma once\n#define VALUE 7\nint counted = __COUNTER__;\n")
     folder = tmp_path / "cache" / "nvir" / "headers"
+    monkeypatch.setenv("NVIR_PRECOMPILED", "0")
     plain, _ = compiled(TEXT)
     assert "st.global.u32 \t[%rd2], 8;" in plain
-    assert not list(folder.glob("*.pch"))  # once is not enough
-    assert compiled(TEXT) == (plain, 1)
-    assert len(list(folder.glob("*.pch"))) == 1
-    kept, = folder.glob("*.pch")
+    assert not folder.exists()
+    monkeypatch.delenv("NVIR_PRECOMPILED")
+    for kept in (2, 3):  # CUDA's and <nv/target>; the source's own at its second compile
+        assert compiled(TEXT) == (plain, 1)
+        assert len(list(folder.glob("*.pch"))) == kept
+    own = next(p for p in folder.glob("*.pch") if b"value.h" in p.with_suffix(".cu").read_bytes())
     other, _ = compiled(TEXT.replace("p[0]", "p[1]"))
     assert "+4], 8;" in other
     header.write_text("#pragma once\n#define VALUE 70\nint counted = __COUNTER__;\n")
     changed, runs = compiled(TEXT)
     assert (runs, "], 71;" in changed) == (2, True)  # the kept file did not serve, and is gone
-    assert not list(folder.glob(f"{kept.stem}.pch"))
-    monkeypatch.setenv("NVIR_PRECOMPILED", "0")
-    assert compiled(TEXT) == (changed, 1)
+    assert not own.exists()
 
 
 @needs_clang
@@ -95,11 +97,9 @@ def test_a_header_that_hides_another_is_seen(tmp_path, compiled):
 
 @needs_clang
 def test_sources_without_headers_share_what_the_command_line_includes(tmp_path, compiled):
-    texts = [f"__global__ void k{n}(int *p) {{ *p = {n}; }}\n" for n in range(3)]
-    plain = [compiled(text)[0] for text in texts]
-    folder = tmp_path / "cache" / "nvir" / "headers"
-    assert len(list(folder.glob("*.pch"))) == 1
-    assert [compiled(text)[0] for text in texts] == plain
+    for n in range(2):
+        compiled(f"__global__ void k{n}(int *p) {{ *p = {n}; }}\n")
+        assert len(list((tmp_path / "cache" / "nvir" / "headers").glob("*.pch"))) == 1
 
 
 @needs_clang
@@ -123,28 +123,92 @@ def test_projects_share_what_does_not_hang_on_their_options(tmp_path, monkeypatc
     (tmp_path / "nvir").mkdir()
 
     def kept(*project):
-        return [a.kept for a in precompiled.attempts(command, project, "int x;\n", "k.cu")]
-    assert kept("-DONE") == []
-    assert len(kept("-DTWO")) == 1
-    assert kept(option) == (kept("-DTWO") if option == "-DNVIR_OTHER=1" else [])
+        own = Own("int x;\n", "k.cu", project)
+        return [a.kept for a in precompiled.attempts(command, project, own)]
+    assert len(kept("-DONE")) == 1
+    assert (kept(option) == kept("-DTWO")) == (option == "-DNVIR_OTHER=1")
+
+
+@pytest.fixture(scope="module")
+def ahead(tmp_path_factory):
+    """Tells the headers that are read ahead of a text, where <nv/target> is kept."""
+    command = clang.options("sm_80", clang.find("clang++"))
+
+    def headers(text, *project):
+        made = precompiled.attempts(command, project, Own(text, "k.cu", project))
+        return {os.path.basename(path) for path in next(made).needs}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.delenv("NVIR_PRECOMPILED", raising=False)
+        assert headers("#include <nv/target>\n") == {"target"}
+        yield headers
+
+
+@needs_clang
+@pytest.mark.parametrize("text", [
+    "int x;\n#include <stdio.h>\nint y;\n#include <nv/target>\n",
+    "#if CUDART_VERSION >= 11000 && !(defined(ROCM) || 0)\n#include <nv/target>\n#endif\n",
+    "#define sm_35(x) x\n#include <nv/target>\n",  # it has no call of that
+    "#ifdef MINE\n#include <thrust/none.h>\n#else\n#include <nv/target>\n#endif\n",
+    "#include <nv/target>\n#define sm_35\n#ifdef NV_IF_TARGET\n#endif\n",
+])
+def test_headers_are_read_ahead(ahead, text):
+    assert ahead(text) == {"target"}
+
+
+@needs_clang
+@pytest.mark.parametrize("text", [
+    "#define sm_35\n#include <nv/target>\n",  # a word of its
+    "#ifndef NV_IF_TARGET\nint x;\n#endif\n#include <nv/target>\n",  # a macro of its
+    "#ifdef MINE\n#include <nv/target>\n#endif\n",
+    "#if f(1)\n#include <nv/target>\n#endif\n",
+    "// #include <nv/target>\n/*\n#include <nv/target>\n*/\n",
+    "#pragma pack(1)\n#include <nv/target>\n",
+])
+def test_headers_that_would_mean_something_else_are_not_read_ahead(ahead, text):
+    assert ahead(text) == set()
+
+
+@needs_clang
+def test_options_that_a_set_hangs_on(ahead):
+    text = "#include <nv/target>\n"
+    assert ahead(text, "-DMINE=1") == {"target"}
+    folder = precompiled.cache_folder() / "headers"
+    kept = len(list(folder.glob("*.set")))
+    ahead(text, "-D_NV_TARGET_CPP11")
+    assert len(list(folder.glob("*.set"))) == kept + 1
+
+
+@needs_clang
+def test_a_header_that_was_not_met_is_not_taken_for_read(tmp_path, compiled):
+    """`__has_include` is true, and what is not in the text defines A: the guess is wrong."""
+    (tmp_path / "real.h").write_text("#define A\n")
+    text = ("#include REAL\n#ifndef A\n#include <nv/target>\n#endif\n#define REAL\n"
+            "__global__ void k(int *p) {\n#ifdef NV_IF_TARGET\n*p = 1;\n#else\n*p = 2;\n"
+            "#endif\n}\n").replace("REAL", "<real.h>", 1)
+    text = "#define REAL <real.h>\n" + text.replace("<real.h>", "REAL")
+    first, runs = compiled(text)
+    assert ("], 2;" in first, runs) == (True, 2)
+    assert compiled(text)[1] == 1
 
 
 def test_the_oldest_go(tmp_path, monkeypatch):
-    monkeypatch.setattr(precompiled, "_ROOM", 25)
+    monkeypatch.setattr(kept_headers, "_ROOM", 25)
     for n in range(4):
         file = tmp_path / f"{n}.pch"
         file.write_bytes(b"x" * 10)
         os.utime(file, (n, n))
-    precompiled._tidy(tmp_path)
+    kept_headers._tidy(tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["2.pch", "3.pch"]
 
 
 def test_no_room_is_no_error(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(precompiled, "cache_folder", lambda: tmp_path / "file")
-    assert not [*precompiled.attempts(["clang++"], [], "", "k.cu")]
+    assert not [*precompiled.attempts(["clang++"], [], Own("", "k.cu", []))]
 
 
 def test_options_with_a_value_are_left_out():
     command = ["a", "-include", "x.h", "-D", "N", "-include", "y.h"]
-    assert precompiled._without("-include", command) == ["a", "-D", "N"]
+    assert kept_headers.without("-include", command) == ["a", "-D", "N"]

@@ -1,0 +1,3 @@
+#ifdef NVIR_TEXTURES
+#include_next <surface_indirect_functions.h>
+#endif

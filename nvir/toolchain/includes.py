@@ -1,0 +1,248 @@
+"""What a CUDA source includes: its own files are read, headers of others are named.
+
+    Own(text, name, options)   the source, and what it includes beside it or in folders of -I
+    Own.reached(...)           the headers of others that clang will read for certain, in order
+
+Nothing is preprocessed: of `#if` only what macros tell that are known is, and what hangs on others
+is left out. Who takes a header as read must let clang say that it was.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import attrs
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_DIRECTIVE = re.compile(
+    r"^[ \t]*#[ \t]*(include|ifn?def|if|elif|else|endif|define|undef|pragma)\b"
+    r"((?:[^\\\n]|\\\r?\n|\\.)*)", re.M)
+_HEADER = re.compile(r"\s*(<[^>\n]+>|\"[^\"\n]+\")")
+_DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_WANTS = {  # parts of CUDA's headers that clang reads before a source and few name
+    "TEXTURES": re.compile(r"\b(?:tex|surf)(?:[123]D|Cube|(?:ture|ace)_ind|\s*##)"),
+    "CURAND": re.compile("curand"),
+}
+_INNERMOST = re.compile(r"(\w*)\s*\(([^()]*)\)")
+_COMPARED = re.compile(r"(\w+)\s*([<>]=?|[!=]=)\s*(\w+)")
+_COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+            "==": operator.eq, "!=": operator.ne}
+_MOST, _DEEPEST = 500, 100  # files that are read, and that include each other
+_NO, _PERHAPS, _YES = 0, 1, 2
+
+
+@attrs.frozen
+class Reached:
+    """Headers of others as a source names them, `<vector>`, each with its number in their order.
+    Macros that are defined, and words in conditions and of `#undef`: how many headers come first.
+    `plain`: which of the macros stand for something without parentheses behind."""
+
+    headers: dict[str, int]
+    defined: dict[str, int]
+    tested: dict[str, int]
+    plain: set[str]
+
+
+class Own:
+    """A source and its own headers. `named`: the others that these include, whatever `#if` they
+    stand in; `wants`: of the `parts` that clang reads only if asked to, those that are mentioned.
+    """
+
+    parts = tuple(_WANTS)
+
+    def __init__(self, text: str, name: str, options: Sequence[str]) -> None:
+        self.text, self.name = text, name
+        self.top = Path(name)
+        self.before = [x for option, x in pairs(options) if option == "-include"]
+        given = [Path(f) for option, f in pairs(options) if option == "-I"]
+        # CUDA's headers are no project's, though its options name their folder
+        self.cuda = [f for f in given if (f / "cuda_runtime.h").is_file()]
+        self.folders = [f for f in given if f not in self.cuda]
+        self.named: dict[str, None] = {}
+        self.wants = set[str]()
+        self.files: dict[Path, list[tuple[str, str]]] = {}
+        self._take(self.top, _directives(text))
+        todo = [self.top, *filter(None, (self.find(f'"{x}"', self.top) for x in self.before))]
+        seen = set(todo)
+        while todo:
+            path = todo.pop()
+            if path not in self.files:
+                stat = path.stat()
+                self._take(path, _of_file(path, stat.st_mtime_ns, stat.st_size))
+            for word, rest in self.files[path]:
+                header = _HEADER.match(rest) if word == "include" else None
+                if header is None:
+                    continue
+                own = self.find(header[1], path)
+                if own is None:
+                    self.named[header[1][1:-1]] = None
+                elif own not in seen and len(seen) < _MOST:
+                    seen.add(own)
+                    todo.append(own)
+
+    def _take(self, path: Path, read: tuple[list[tuple[str, str]], frozenset[str]]) -> None:
+        self.files[path] = read[0]
+        self.wants |= read[1]
+
+    def find(self, header: str, where: Path) -> Path | None:
+        """The own file that an include in another means, if it is one."""
+        near = [where.parent, self.top.parent] if header[0] == '"' else []
+        name = header[1:-1]
+        return next((p for f in (*near, *self.folders) if (p := f / name).is_file()), None)
+
+    def reached(self, options: Sequence[str], macros: Mapping[str, str]) -> Reached:
+        """The headers that are included for certain. `macros`: those that are there before, with
+        their text; what no file here defines and is not among these is taken as undefined."""
+        return _Walk(self, options, macros).walked()
+
+
+@functools.lru_cache(1000)
+def _of_file(path: Path, _time: int, _size: int) -> tuple[list[tuple[str, str]], frozenset[str]]:
+    return _directives(path.read_text("utf-8", "replace"))
+
+
+def _directives(text: str) -> tuple[list[tuple[str, str]], frozenset[str]]:
+    """The directives of a text, and the parts that it mentions."""
+    bare = _COMMENT.sub(lambda m: "\n" * m[0].count("\n") or " ", text)
+    return ([(m[1], m[2]) for m in _DIRECTIVE.finditer(bare)],
+            frozenset(part for part, named in _WANTS.items() if named.search(text)))
+
+
+class _Walk:
+    """One way through the directives of a source, as clang takes it."""
+
+    def __init__(self, own: Own, options: Sequence[str], macros: Mapping[str, str]) -> None:
+        self.own = own
+        self.state = dict.fromkeys(macros, _YES)
+        self.number = {**macros}
+        for option, text in pairs(options):
+            if option in ("-D", "-U"):
+                name, _, value = text.partition("=")
+                self.state[name] = _YES if option == "-D" else _NO
+                self.number[name] = value if "=" in text else "1"
+        self.made = Reached({}, {}, {}, set())
+        self.once: set[Path] = set()
+        self.certain = _YES
+
+    def walked(self) -> Reached:
+        for name in self.own.before:
+            self._include(f'"{name}"', self.own.top, _YES, 0)
+        self._file(self.own.top, _YES, 0)
+        return self.made
+
+    def _file(self, path: Path, sure: int, depth: int) -> None:
+        if path in self.once or depth > _DEEPEST:
+            return
+        branches: list[tuple[int, int]] = []  # of each `#if`: is this one taken, was one up to here
+        for word, rest in self.own.files.get(path, ()):
+            outer = min([sure, *(b[0] for b in branches[:-1])])
+            live = min(outer, branches[-1][0] if branches else _YES)
+            if word.startswith("if"):
+                test = self._test(word, rest, live)
+                branches.append((test, test))
+            elif word in ("elif", "else"):
+                if branches:
+                    taken = branches[-1][1]
+                    test = _YES if word == "else" else self._test("if", rest, min(outer, 2 - taken))
+                    branches[-1] = min(2 - taken, test), max(taken, test)
+            elif word == "endif":
+                del branches[-1:]
+            elif live != _NO:
+                self._do(word, rest, path, live, depth)
+
+    def _do(self, word: str, rest: str, path: Path, live: int, depth: int) -> None:
+        if word == "include":
+            if header := _HEADER.match(rest):
+                self._include(header[1], path, live, depth)
+        elif word != "pragma":
+            if m := _WORD.search(rest):
+                self._macro(m[0], rest[m.end() :], word == "define", live)
+        elif "once" in rest:
+            self.once.add(path)
+        elif "pack" in rest:  # headers behind it mean something else
+            self.certain = _PERHAPS
+        elif "_macro" in rest:
+            for m in _WORD.finditer(rest):
+                self._macro(m[0], "", False, _PERHAPS)
+
+    def _macro(self, name: str, rest: str, defined: bool, live: int) -> None:
+        if defined or self.state.get(name, _NO) != _NO:
+            self._event(self.made.defined, name)
+        if not defined:
+            self._event(self.made.tested, name)
+        if not rest.startswith("("):
+            self.made.plain.add(name)
+        self.state[name] = (_YES if defined else _NO) if live == _YES else _PERHAPS
+        self.number[name] = rest.strip()
+
+    def _include(self, header: str, path: Path, live: int, depth: int) -> None:
+        own = self.own.find(header, path)
+        if own is not None:
+            self._file(own, live, depth + 1)
+        elif min(live, self.certain) == _YES:
+            self.made.headers.setdefault(header, len(self.made.headers))
+
+    def _event(self, events: dict[str, int], name: str) -> None:
+        events.setdefault(name, len(self.made.headers))
+
+    def _test(self, word: str, rest: str, live: int) -> int:
+        if live == _NO:
+            return _NO
+        for name in _WORD.finditer(rest):
+            self._event(self.made.tested, name[0])
+        if word == "if":
+            plain = _DEFINED.sub(lambda m: f"@{m[1] or m[2]}", rest)
+            while "(" in plain:
+                before, plain = plain, _INNERMOST.sub(self._inner, plain)
+                if plain == before:
+                    return _PERHAPS
+            return self._condition(plain)
+        asked = self._defined(rest.strip().partition(" ")[0])
+        return asked if word == "ifdef" else 2 - asked
+
+    def _inner(self, m: re.Match[str]) -> str:
+        """What stands in parentheses, evaluated; of a macro's call nothing is known."""
+        return f"?{_PERHAPS if m[1] else self._condition(m[2])}"
+
+    def _condition(self, text: str) -> int:
+        return max(min(map(self._atom, both.split("&&"))) for both in text.split("||"))
+
+    def _defined(self, name: str) -> int:
+        return _PERHAPS if name.startswith("__has_") else self.state.get(name, _NO)
+
+    def _atom(self, text: str) -> int:
+        atom = text.strip()
+        if compared := _COMPARED.fullmatch(atom):
+            left, right = self._number(compared[1]), self._number(compared[3])
+            if left is None or right is None:
+                return _PERHAPS
+            return _YES if _COMPARE[compared[2]](left, right) else _NO
+        if atom.startswith("!"):
+            return 2 - self._atom(atom[1:])
+        if atom.startswith(("@", "?")):
+            return self._defined(atom[1:]) if atom[0] == "@" else int(atom[1])
+        number = self._number(atom)
+        return _PERHAPS if number is None else _YES if number else _NO
+
+    def _number(self, text: str) -> int | None:
+        """The value of a number or of a macro that is one; 0 of what is no macro."""
+        text = text.rstrip("uUlL") if text[:1].isdecimal() else text
+        if not text.isdecimal():
+            if not _WORD.fullmatch(text) or (known := self._defined(text)) == _PERHAPS:
+                return None
+            text = self.number.get(text, "").rstrip("uUlL") if known else "0"
+        return int(text) if text.isdecimal() else None
+
+
+def pairs(options: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The options with a value among some, `-Dx` as `-D x`."""
+    for option, after in zip(options, [*options[1:], ""], strict=False):
+        for word in ("-D", "-U", "-I", "-iquote", "-isystem", "-idirafter", "-include"):
+            if option.startswith(word):
+                yield word, option[len(word) :] or after
+                break

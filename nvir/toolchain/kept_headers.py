@@ -1,0 +1,192 @@
+"""Files of precompiled headers: how one is made and called, and which of CUDA's serves a project.
+
+    made(command, kept, needs)          make one of the source that `wished` wrote
+    of_all(command, project, folder)    the one of what every command line includes
+    Facts.of(kept)                      what is in its headers: macros, words, files
+    hung_on(project, facts)             which options of a project change what its headers mean
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import attrs
+
+from nvir.toolchain.includes import pairs
+from nvir.toolchain.process import run
+
+HEADERS = Path(__file__).parent / "clang_include"  # what clang asks for and CUDA no longer has
+FIRST = HEADERS / "first"  # what is found before all others
+_ROOM = 1 << 30
+_FORM = "2"  # of what is kept
+_EMIT = ("-Xclang", "-emit-pch", "-fpch-instantiate-templates")
+LISTED = ("-H", "-fshow-skipped-includes")  # clang tells each include, of what it has read, too
+_ENTERED = re.compile(r"^(\.+) (.*)$", re.M)
+_FOLDERS = ("-I", "-isystem", "-iquote")
+_HEADER = ("h", "hh", "hpp", "cuh", "inl", "inc", "hxx")
+_DEFINE = re.compile(r"#define (\w+)(?:\(.*| ?(.*))")
+_BLANK = re.sub(rb"\W", b" ", bytes(range(256)))  # what no word has
+
+
+@attrs.frozen
+class Facts:
+    """What is in some headers: how they and their folders are called, all words, and the macros
+    that there are behind them."""
+
+    called: frozenset[str]
+    words: frozenset[str]
+    macros: dict[str, str]
+
+    @staticmethod
+    def of(kept: Path) -> Facts:
+        """Those of a kept file."""
+        called, words, macros = json.loads(kept.with_suffix(".names").read_text("utf-8"))
+        return Facts(frozenset(called), frozenset(words), macros)
+
+    @staticmethod
+    def empty() -> Facts:
+        return Facts(frozenset(), frozenset(), {})
+
+    @staticmethod
+    def read(command: Sequence[str], listed: str, below: Facts) -> Facts:
+        """Those of the files in clang's list, and others. The command takes the kept file."""
+        called, words = set[str](), set[bytes]()
+        for path in map(Path, dict.fromkeys(path for _, path in entered(listed))):
+            if not path.is_relative_to(FIRST):  # which nothing hides
+                called |= {path.name, path.parent.name}
+            words.update(path.read_bytes().translate(_BLANK).split())
+        done = run([*command, "-dM", "-E", os.devnull], cwd=Path.cwd())
+        macros = {m[1]: m[2] or "" for m in _DEFINE.finditer(done.stdout)}
+        named = {x for word in words if not (x := word.decode())[0].isdigit()}
+        return Facts(below.called | (called - {"include"}), below.words | named, macros)
+
+    def __str__(self) -> str:
+        return json.dumps([[*self.called], [*self.words], self.macros])
+
+
+def hung_on(project: Sequence[str], facts: Facts) -> list[str]:
+    """The options of a project that change what headers mean: macros that they name, folders that
+    could hide one of them. Each with what in that folder could."""
+    found = []
+    for option, value in pairs(project):
+        if option in ("-D", "-U"):
+            if value.partition("=")[0].partition("(")[0] in facts.words:
+                found.append(option + value)
+        elif option != "-include" and (hiding := facts.called.intersection(names(value))):
+            found.append("\0".join([option, os.path.abspath(value), *sorted(hiding)]))
+    return found
+
+
+def on(kept: Path | None, command: Sequence[str]) -> list[str]:
+    """nvir's command with a kept file in place of what it includes, where there is one."""
+    if kept is None:
+        return [*command]
+    return [*without("-include", command), "-include-pch", str(kept)]
+
+
+def of_all(command: Sequence[str], project: Sequence[str], folder: Path) -> Path | None:
+    """The kept file of what `command` includes that serves a project, where there is one."""
+    def one(command: Sequence[str], place: str) -> Path | None:
+        kept = folder / f"{key(command, place)}.pch"
+        first = [x for option, x in pairs(command) if option == "-include"]
+        wished(kept, "".join(f'#include "{x}"\n' for x in first))  # as clang lists these alone
+        there = made(without("-include", command), kept, notes=lambda file, listed: {
+            ".names": str(Facts.read(on(file, command), listed, Facts.empty()))})
+        return kept if there else None
+
+    kept = one(command, "")
+    hung = hung_on(project, Facts.of(kept)) if kept else []
+    return one([*command, *(x for h in hung for x in h.split("\0")[:2])],
+               os.getcwd()) if hung else kept
+
+
+def wished(kept: Path, start: str) -> bool:
+    """Was this file wished for before? Its source is there from the first time on."""
+    source = kept.with_suffix(".cu")
+    if source.exists():
+        return True
+    with contextlib.suppress(FileExistsError), source.open("xb") as f:
+        f.write(start.encode("utf-8", "surrogateescape"))
+    return False
+
+
+def made(command: Sequence[str], kept: Path, needs: frozenset[str] = frozenset(),
+         notes: Callable[[Path, str], dict[str, str]] | None = None) -> bool:
+    """Is the file there, or can it be made of the source that `wished` wrote? Where that failed
+    there is a mark. `needs`: headers that it must meet. `notes` makes texts to be kept beside it,
+    by suffix, of the file and clang's list of what it read."""
+    source, failed = kept.with_suffix(".cu"), kept.with_suffix(".failed")
+    if kept.is_file():
+        kept.with_suffix(".used").touch()  # to its own time, a file made on top is held
+        return True
+    if failed.exists():
+        return False
+    with tempfile.TemporaryDirectory(dir=kept.parent) as place:
+        file = Path(place) / kept.name
+        listed = LISTED if needs else LISTED[:1]
+        done = run([*command, *_EMIT, *listed, source, "-o", file], cwd=Path.cwd())
+        if done.returncode or not file.is_file():
+            failed.touch()
+            return False
+        if not needs <= {path for _, path in entered(done.stderr)}:
+            return False
+        for suffix, text in (notes(file, done.stderr) if notes else {}).items():
+            replace(kept.with_suffix(suffix), text)
+        file.rename(kept)
+    _tidy(kept.parent)
+    return True
+
+
+def replace(file: Path, text: str) -> None:
+    """Write a file that others may be reading."""
+    with tempfile.TemporaryDirectory(dir=file.parent) as place:
+        made = Path(place) / file.name
+        made.write_text(text, "utf-8")
+        made.rename(file)
+
+
+def entered(listed: str) -> list[tuple[int, str]]:
+    """The files of clang's list of includes, each with its depth."""
+    return [(len(m[1]), m[2]) for m in _ENTERED.finditer(listed)]
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what was not used for longest, beyond the room that there is."""
+    total, used = 0, dict[str, float]()
+    for p in folder.glob("*.*"):
+        used[p.stem] = max(used.get(p.stem, 0), p.stat().st_mtime)
+    for stem in sorted(used, key=used.__getitem__, reverse=True):
+        files = [*folder.glob(f"{stem}.*")]
+        total += sum(p.stat().st_size for p in files)
+        for p in files if total > _ROOM else ():
+            p.unlink(missing_ok=True)
+
+
+def key(command: Sequence[str], start: str) -> str:
+    """One word for all that the kept file depends on, the times of its headers apart."""
+    program = os.stat(command[0])
+    parts = [_FORM, *command, start, str((program.st_size, program.st_mtime_ns))]
+    for option, value in zip(command, [*command[1:], ""], strict=True):
+        place = value if option in _FOLDERS else option[2:] if option.startswith("-I") else ""
+        parts += [x for x in names(place) if x.rpartition(".")[2] in _HEADER or "." not in x]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+
+
+def names(folder: str) -> list[str]:
+    """What is in a folder of headers, by name."""
+    with contextlib.suppress(OSError):
+        return sorted(os.listdir(folder or os.devnull))
+    return []
+
+
+def without(option: str, command: Sequence[str]) -> list[str]:
+    """A command without an option that takes a value."""
+    pairs = zip(command, ["", *command], strict=False)
+    return [word for word, before in pairs if option not in (word, before)]

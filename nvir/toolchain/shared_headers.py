@@ -1,0 +1,187 @@
+"""Sets of headers that sources share: the standard library's, CUDA's and CCCL's, read ahead.
+
+    shared_headers(command, project, own, base)  ->  Shared: a kept file and what it takes for given
+
+A source's files include headers of others, in any order and with code of its own between. Those
+that it includes for certain (`nvir.toolchain.includes`) may as well be read first, so long as
+nothing before the place where they stand means anything to them: no macro that it defines is a word
+of theirs, and no macro of theirs is asked for. So a kept set serves each source that includes all
+of it, whichever project that belongs to. Whether clang really met each header is asked when the
+source is compiled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import heapq
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import attrs
+
+from nvir.toolchain.find import header_folders
+from nvir.toolchain.includes import Own, Reached
+from nvir.toolchain.kept_headers import Facts, entered, hung_on, made, on, replace, wished, without
+
+_MOST = 6  # kept files on top of each other
+_FEW = 3  # headers that may wait
+_OTHERS = 3  # sets that do not serve a source, and are asked what in it means something to them
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
+_USES, _CALLS, _DEFINES = r"\b%s\b", r"\b%s\s*\(", r"#[ \t]*define[ \t]+%s\b"
+_OF_C = re.compile(r"<(c?)(assert|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|signal|"
+                   r"stdarg|stddef|stdint|stdio|stdlib|string|time|wchar)(?(1)|\.h)>")
+
+
+@attrs.frozen
+class Shared:
+    """A kept set of headers, as sources name them, each with the path of what was read; all files
+    that were read for each; `hung` as `hung_on` has it; how many kept files are below."""
+
+    file: Path
+    headers: dict[str, str]
+    files: dict[str, list[str]]
+    hung: list[str]
+    depth: int
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset(self.headers.values())
+
+    @staticmethod
+    def of(note: Path) -> Shared:
+        return Shared(note.with_suffix(".pch"), **json.loads(note.read_text("utf-8")))
+
+    def __str__(self) -> str:
+        return json.dumps({"headers": self.headers, "files": self.files, "hung": self.hung,
+                           "depth": self.depth})
+
+    def clash(self, reached: Reached, facts: Facts, known: Facts) -> int:
+        """How many headers of a source come before all that means something to those here which
+        it includes later, or not at all. `known`: of the kept file below all."""
+        events = [(n, name, _DEFINES) for name, n in reached.tested.items()
+                  if facts.macros.get(name) != known.macros.get(name)]
+        events += [(n, name, _USES if name in reached.plain else _CALLS)
+                   for name, n in reached.defined.items() if name in facts.words]
+        note, asked = self.file.with_suffix(".asked"), dict[str, bool]()
+        with contextlib.suppress(OSError, ValueError):
+            asked = json.loads(note.read_text("utf-8"))
+        before, found, read = len(asked), len(reached.headers), functools.cache(_bare)
+        for n, name, form in sorted(events):
+            pattern = form % re.escape(name)
+            later = [h for h in self.headers if reached.headers.get(h, n) >= n]
+            key = " ".join([pattern, *later])
+            if key not in asked:
+                means = re.compile(pattern.encode()).search
+                paths = (path for h in later for path in self.files.get(h, ()))
+                asked[key] = any(means(read(path)) for path in paths)
+            if asked[key]:
+                found = n
+                break
+        if len(asked) > before:
+            replace(note, json.dumps(asked))
+        return found
+
+
+def _bare(path: str) -> bytes:
+    """A file without comments."""
+    return _COMMENT.sub(b" ", Path(path).read_bytes())
+
+
+def shared_headers(command: Sequence[str], project: Sequence[str], own: Own,
+                   base: Path) -> Shared | None:
+    """The set to read ahead of a source, on top of the kept file `base`: the largest there is, or
+    a new one where that lacks much."""
+    known = Facts.of(base)
+    reached = own.reached(project, known.macros)
+    whole = len(reached.headers)
+    best, here = None, Facts.empty()
+    kept = [one for note in base.parent.glob(f"{base.stem}-*.set")
+            if (one := Shared.of(note)).file.is_file()]
+    for one in sorted(kept, key=lambda x: len(x.headers), reverse=True):
+        if one.headers.keys() <= reached.headers.keys():
+            facts = Facts.of(one.file)
+            if one.hung == hung_on(project, facts) and one.clash(reached, facts, known) == whole:
+                best, here = one, facts
+                break
+    if not _more(reached.headers, known, here):
+        return _used(best)
+    called = {_name(h) for h in reached.headers}
+    near, free = here, whole  # so many headers may be read ahead, as far as other sets tell
+    for one in heapq.nlargest(_OTHERS, kept, lambda x: len(x.headers.keys() & reached.headers)):
+        facts = Facts.of(one.file)
+        if best is None or one.file != best.file:
+            free = min(free, one.clash(reached, facts, known))
+            near = max(near, facts, key=lambda x: len(x.called & called))
+    wanted = [h for h, n in reached.headers.items() if n < free and _dear(h)]
+    common = [h for h in wanted if _name(h) in near.called] if best is None else []
+    for layer in (common, [h for h in wanted if "/" not in h], wanted):
+        more = _more(layer, known, here)
+        if not more or (best is not None and best.depth == _MOST):
+            continue
+        # a few are made when they are wished for again, those of large libraries at once
+        again = best is not None and len(more) < _FEW and not any("/" in h for h in more)
+        new = _new(command, (project, layer), base, best, here, again)
+        if new is None or new[0].clash(reached, new[1], known) < whole:
+            break
+        best, here = new
+    return _used(best)
+
+
+def _used(best: Shared | None) -> Shared | None:
+    if best is not None:
+        best.file.with_suffix(".used").touch()
+    return best
+
+
+def _more(headers: Iterable[str], known: Facts, here: Facts) -> list[str]:
+    """The headers that are worth to be kept and are not."""
+    there = known.called | here.called
+    return [h for h in headers if _name(h) not in there and _dear(h)]
+
+
+def _name(header: str) -> str:
+    return header[1:-1].rpartition("/")[2]
+
+
+def _dear(header: str) -> bool:
+    """Does a header take more time than a look at it is worth? Those of C don't."""
+    name = header[1:-1]
+    if _OF_C.fullmatch(header):
+        return False
+    return not name.endswith(".h") or any((f / name).is_file() for f in header_folders())
+
+
+def _new(command: Sequence[str], given: tuple[Sequence[str], Sequence[str]], base: Path,
+         best: Shared | None, here: Facts, again: bool) -> tuple[Shared, Facts] | None:
+    """A set that is made now, of the options of a project and headers, on top of `best`; `again`:
+    only if it is wished for again."""
+    options, wanted = without("-include", given[0]), given[1]
+    parts = [os.getcwd(), *sorted(wanted), *options]
+    word = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    file = base.with_name(f"{base.stem}-{word}.pch")
+    first = not wished(file, "".join(f"#include {h}\n" for h in wanted))
+    if file.exists() or (first and again):
+        return None
+    new: list[tuple[Shared, Facts]] = []
+
+    def notes(kept: Path, listed: str) -> dict[str, str]:
+        headers, files = (dict(best.headers), dict(best.files)) if best else ({}, {})
+        left, header = [*wanted], ""  # what was read of them stands in the list, in their order
+        for depth, path in entered(listed):
+            if depth == 1:
+                header = next((h for h in left if path.endswith(f"/{h[1:-1]}")), f"<{path}>")
+                del left[: left.index(header) + 1 if header in left else 0]
+                headers[header] = path
+            files.setdefault(header, []).append(path)
+        facts = Facts.read([*on(kept, command), *options], listed, here)
+        hung = hung_on(options, facts)
+        new.append((Shared(file, headers, files, hung, best.depth + 1 if best else 1), facts))
+        return {".names": str(facts), ".set": str(new[0][0])}
+
+    there = made([*on(best.file if best else base, command), *options], file, notes=notes)
+    return new[0] if there else None
