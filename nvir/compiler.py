@@ -166,7 +166,7 @@ def _wants_headers(given: Source) -> bool:
     Includes count whatever `#if` they stand in."""
     from nvir.frontend.cuda.parse import HEADERS
     from nvir.toolchain.find import header_folders
-    from nvir.toolchain.includes import Own
+    from nvir.toolchain.headers.includes import Own
 
     own = Own(given.text, given.name, [f"-I{folder}" for folder in given.include])
     real = [*header_folders(), *own.cuda]

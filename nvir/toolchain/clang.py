@@ -24,9 +24,9 @@ from nvir.ir.errors import NOTES, Diagnostic, NvirError
 from nvir.ir.module import capability
 from nvir.toolchain.errors import ToolMissing
 from nvir.toolchain.find import clang_headers, find, header_folders
-from nvir.toolchain.includes import Own
-from nvir.toolchain.kept_headers import FIRST, HEADERS, entered
-from nvir.toolchain.precompiled import attempts
+from nvir.toolchain.headers.includes import Own
+from nvir.toolchain.headers.kept import FIRST, HEADERS, entered
+from nvir.toolchain.headers.precompiled import attempts
 from nvir.toolchain.process import TIMEOUT, run, workspace
 
 _SYSTEM = Path("/usr/include")

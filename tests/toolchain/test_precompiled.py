@@ -7,9 +7,11 @@ import os
 import pytest
 
 import nvir
-from nvir.toolchain import clang, kept_headers, precompiled
+from nvir.toolchain import clang
 from nvir.toolchain.find import available
-from nvir.toolchain.includes import Own
+from nvir.toolchain.headers import kept as kept_files
+from nvir.toolchain.headers import precompiled
+from nvir.toolchain.headers.includes import Own
 
 needs_clang = pytest.mark.skipif(
     not available("clang++", "CUDA's headers"), reason="no clang or no CUDA headers")
@@ -194,12 +196,12 @@ def test_a_header_that_was_not_met_is_not_taken_for_read(tmp_path, compiled):
 
 
 def test_the_oldest_go(tmp_path, monkeypatch):
-    monkeypatch.setattr(kept_headers, "_ROOM", 25)
+    monkeypatch.setattr(kept_files, "_ROOM", 25)
     for n in range(4):
         file = tmp_path / f"{n}.pch"
         file.write_bytes(b"x" * 10)
         os.utime(file, (n, n))
-    kept_headers._tidy(tmp_path)
+    kept_files._tidy(tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["2.pch", "3.pch"]
 
 
@@ -211,4 +213,4 @@ def test_no_room_is_no_error(tmp_path, monkeypatch):
 
 def test_options_with_a_value_are_left_out():
     command = ["a", "-include", "x.h", "-D", "N", "-include", "y.h"]
-    assert kept_headers.without("-include", command) == ["a", "-D", "N"]
+    assert kept_files.without("-include", command) == ["a", "-D", "N"]

@@ -28,10 +28,10 @@ from pathlib import Path
 import attrs
 
 from nvir.toolchain.errors import ToolError
-from nvir.toolchain.includes import Own
-from nvir.toolchain.kept_headers import LISTED, key, made, of_all, on, wished, without
+from nvir.toolchain.headers.includes import Own
+from nvir.toolchain.headers.kept import LISTED, key, made, of_all, on, wished, without
+from nvir.toolchain.headers.shared import shared_headers
 from nvir.toolchain.process import cache_folder
-from nvir.toolchain.shared_headers import shared_headers
 
 _CHECKED = ("-Xclang", "-fmodules-validate-system-headers")
 _PIECE = re.compile(

@@ -3,11 +3,10 @@
     shared_headers(command, project, own, base)  ->  Shared: a kept file and what it takes for given
 
 A source's files include headers of others, in any order and with code of its own between. Those
-that it includes for certain (`nvir.toolchain.includes`) may as well be read first, so long as
-nothing before the place where they stand means anything to them: no macro that it defines is a word
-of theirs, and no macro of theirs is asked for. So a kept set serves each source that includes all
-of it, whichever project that belongs to. Whether clang really met each header is asked when the
-source is compiled.
+that it includes for certain (`includes.py`) may as well be read first, so long as nothing before
+the place where they stand means anything to them: no macro that it defines is a word of theirs, and
+no macro of theirs is asked for. So a kept set serves each source that includes all of it, whichever
+project that belongs to. Whether clang really met each header is asked when the source is compiled.
 """
 
 from __future__ import annotations
@@ -25,8 +24,17 @@ from pathlib import Path
 import attrs
 
 from nvir.toolchain.find import header_folders
-from nvir.toolchain.includes import Own, Reached
-from nvir.toolchain.kept_headers import Facts, entered, hung_on, made, on, replace, wished, without
+from nvir.toolchain.headers.includes import Own, Reached
+from nvir.toolchain.headers.kept import (
+    HeaderFacts,
+    entered,
+    hung_on,
+    made,
+    on,
+    replace,
+    wished,
+    without,
+)
 
 _MOST = 6  # kept files on top of each other
 _FEW = 3  # headers that may wait
@@ -60,7 +68,7 @@ class Shared:
         return json.dumps({"headers": self.headers, "files": self.files, "hung": self.hung,
                            "depth": self.depth})
 
-    def clash(self, reached: Reached, facts: Facts, known: Facts) -> int:
+    def clash(self, reached: Reached, facts: HeaderFacts, known: HeaderFacts) -> int:
         """How many headers of a source come before all that means something to those here which
         it includes later, or not at all. `known`: of the kept file below all."""
         events = [(n, name, _DEFINES) for name, n in reached.tested.items()
@@ -96,15 +104,15 @@ def shared_headers(command: Sequence[str], project: Sequence[str], own: Own,
                    base: Path) -> Shared | None:
     """The set to read ahead of a source, on top of the kept file `base`: the largest there is, or
     a new one where that lacks much."""
-    known = Facts.of(base)
+    known = HeaderFacts.of(base)
     reached = own.reached(project, known.macros)
     whole = len(reached.headers)
-    best, here = None, Facts.empty()
+    best, here = None, HeaderFacts.empty()
     kept = [one for note in base.parent.glob(f"{base.stem}-*.set")
             if (one := Shared.of(note)).file.is_file()]
     for one in sorted(kept, key=lambda x: len(x.headers), reverse=True):
         if one.headers.keys() <= reached.headers.keys():
-            facts = Facts.of(one.file)
+            facts = HeaderFacts.of(one.file)
             if one.hung == hung_on(project, facts) and one.clash(reached, facts, known) == whole:
                 best, here = one, facts
                 break
@@ -113,7 +121,7 @@ def shared_headers(command: Sequence[str], project: Sequence[str], own: Own,
     called = {_name(h) for h in reached.headers}
     near, free = here, whole  # so many headers may be read ahead, as far as other sets tell
     for one in heapq.nlargest(_OTHERS, kept, lambda x: len(x.headers.keys() & reached.headers)):
-        facts = Facts.of(one.file)
+        facts = HeaderFacts.of(one.file)
         if best is None or one.file != best.file:
             free = min(free, one.clash(reached, facts, known))
             near = max(near, facts, key=lambda x: len(x.called & called))
@@ -138,7 +146,7 @@ def _used(best: Shared | None) -> Shared | None:
     return best
 
 
-def _more(headers: Iterable[str], known: Facts, here: Facts) -> list[str]:
+def _more(headers: Iterable[str], known: HeaderFacts, here: HeaderFacts) -> list[str]:
     """The headers that are worth to be kept and are not."""
     there = known.called | here.called
     return [h for h in headers if _name(h) not in there and _dear(h)]
@@ -157,7 +165,7 @@ def _dear(header: str) -> bool:
 
 
 def _new(command: Sequence[str], given: tuple[Sequence[str], Sequence[str]], base: Path,
-         best: Shared | None, here: Facts, again: bool) -> tuple[Shared, Facts] | None:
+         best: Shared | None, here: HeaderFacts, again: bool) -> tuple[Shared, HeaderFacts] | None:
     """A set that is made now, of the options of a project and headers, on top of `best`; `again`:
     only if it is wished for again."""
     options, wanted = without("-include", given[0]), given[1]
@@ -167,7 +175,7 @@ def _new(command: Sequence[str], given: tuple[Sequence[str], Sequence[str]], bas
     first = not wished(file, "".join(f"#include {h}\n" for h in wanted))
     if file.exists() or (first and again):
         return None
-    new: list[tuple[Shared, Facts]] = []
+    new: list[tuple[Shared, HeaderFacts]] = []
 
     def notes(kept: Path, listed: str) -> dict[str, str]:
         headers, files = (dict(best.headers), dict(best.files)) if best else ({}, {})
@@ -178,7 +186,7 @@ def _new(command: Sequence[str], given: tuple[Sequence[str], Sequence[str]], bas
                 del left[: left.index(header) + 1 if header in left else 0]
                 headers[header] = path
             files.setdefault(header, []).append(path)
-        facts = Facts.read([*on(kept, command), *options], listed, here)
+        facts = HeaderFacts.read([*on(kept, command), *options], listed, here)
         hung = hung_on(options, facts)
         new.append((Shared(file, headers, files, hung, best.depth + 1 if best else 1), facts))
         return {".names": str(facts), ".set": str(new[0][0])}

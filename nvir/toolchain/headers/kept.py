@@ -2,7 +2,7 @@
 
     made(command, kept, needs)          make one of the source that `wished` wrote
     of_all(command, project, folder)    the one of what every command line includes
-    Facts.of(kept)                      what is in its headers: macros, words, files
+    HeaderFacts.of(kept)                      what is in its headers: macros, words, files
     hung_on(project, facts)             which options of a project change what its headers mean
 """
 
@@ -19,10 +19,10 @@ from pathlib import Path
 
 import attrs
 
-from nvir.toolchain.includes import pairs
+from nvir.toolchain.headers.includes import pairs
 from nvir.toolchain.process import run
 
-HEADERS = Path(__file__).parent / "clang_include"  # what clang asks for and CUDA no longer has
+HEADERS = Path(__file__).parents[1] / "clang_include"  # what clang asks for and CUDA no longer has
 FIRST = HEADERS / "first"  # what is found before all others
 _ROOM = 1 << 30
 _FORM = "2"  # of what is kept
@@ -36,7 +36,7 @@ _BLANK = re.sub(rb"\W", b" ", bytes(range(256)))  # what no word has
 
 
 @attrs.frozen
-class Facts:
+class HeaderFacts:
     """What is in some headers: how they and their folders are called, all words, and the macros
     that there are behind them."""
 
@@ -45,17 +45,17 @@ class Facts:
     macros: dict[str, str]
 
     @staticmethod
-    def of(kept: Path) -> Facts:
+    def of(kept: Path) -> HeaderFacts:
         """Those of a kept file."""
         called, words, macros = json.loads(kept.with_suffix(".names").read_text("utf-8"))
-        return Facts(frozenset(called), frozenset(words), macros)
+        return HeaderFacts(frozenset(called), frozenset(words), macros)
 
     @staticmethod
-    def empty() -> Facts:
-        return Facts(frozenset(), frozenset(), {})
+    def empty() -> HeaderFacts:
+        return HeaderFacts(frozenset(), frozenset(), {})
 
     @staticmethod
-    def read(command: Sequence[str], listed: str, below: Facts) -> Facts:
+    def read(command: Sequence[str], listed: str, below: HeaderFacts) -> HeaderFacts:
         """Those of the files in clang's list, and others. The command takes the kept file."""
         called, words = set[str](), set[bytes]()
         for path in map(Path, dict.fromkeys(path for _, path in entered(listed))):
@@ -65,13 +65,13 @@ class Facts:
         done = run([*command, "-dM", "-E", os.devnull], cwd=Path.cwd())
         macros = {m[1]: m[2] or "" for m in _DEFINE.finditer(done.stdout)}
         named = {x for word in words if not (x := word.decode())[0].isdigit()}
-        return Facts(below.called | (called - {"include"}), below.words | named, macros)
+        return HeaderFacts(below.called | (called - {"include"}), below.words | named, macros)
 
     def __str__(self) -> str:
         return json.dumps([[*self.called], [*self.words], self.macros])
 
 
-def hung_on(project: Sequence[str], facts: Facts) -> list[str]:
+def hung_on(project: Sequence[str], facts: HeaderFacts) -> list[str]:
     """The options of a project that change what headers mean: macros that they name, folders that
     could hide one of them. Each with what in that folder could."""
     found = []
@@ -98,11 +98,11 @@ def of_all(command: Sequence[str], project: Sequence[str], folder: Path) -> Path
         first = [x for option, x in pairs(command) if option == "-include"]
         wished(kept, "".join(f'#include "{x}"\n' for x in first))  # as clang lists these alone
         there = made(without("-include", command), kept, notes=lambda file, listed: {
-            ".names": str(Facts.read(on(file, command), listed, Facts.empty()))})
+            ".names": str(HeaderFacts.read(on(file, command), listed, HeaderFacts.empty()))})
         return kept if there else None
 
     kept = one(command, "")
-    hung = hung_on(project, Facts.of(kept)) if kept else []
+    hung = hung_on(project, HeaderFacts.of(kept)) if kept else []
     return one([*command, *(x for h in hung for x in h.split("\0")[:2])],
                os.getcwd()) if hung else kept
 

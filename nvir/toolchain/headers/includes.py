@@ -98,7 +98,7 @@ class Own:
     def reached(self, options: Sequence[str], macros: Mapping[str, str]) -> Reached:
         """The headers that are included for certain. `macros`: those that are there before, with
         their text; what no file here defines and is not among these is taken as undefined."""
-        return _Walk(self, options, macros).walked()
+        return _Reading(self, options, macros).walked()
 
 
 @functools.lru_cache(1000)
@@ -113,7 +113,7 @@ def _directives(text: str) -> tuple[list[tuple[str, str]], frozenset[str]]:
             frozenset(part for part, named in _WANTS.items() if named.search(text)))
 
 
-class _Walk:
+class _Reading:
     """One way through the directives of a source, as clang takes it."""
 
     def __init__(self, own: Own, options: Sequence[str], macros: Mapping[str, str]) -> None:

@@ -1,0 +1,1 @@
+"""The headers of CUDA sources: what includes them, and what is kept of them precompiled."""
