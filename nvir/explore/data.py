@@ -13,9 +13,12 @@ Lines are numbers in the PTX, from 1. A figure says by "by" whether ptxas or the
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
+
+import attrs
 
 from nvir.analysis.pressure import width
 from nvir.explore.options import Options
@@ -35,7 +38,7 @@ from nvir.report.model import Launch, ModuleReport, block_size, report
 from nvir.report.names import spoken
 from nvir.report.places import SourceLines, source_text
 from nvir.report.real import NOTHING, RealCode, machine_loop, real_code
-from nvir.report.tuning.table import advice, tuning_json
+from nvir.report.tuning.table import changes, tuning_json
 from nvir.sm.body import MachineBody
 from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import PROFILES, Profile, profile_for
@@ -48,6 +51,7 @@ EVENTS = 4000  # issues of a timeline
 DRAWN = 400  # blocks of a picture of control flow
 # of an exported page: loops, instructions of the kernels around them, and of what-ifs' candidates
 LOOPS, EXPLAINED, TRIED = 16, 4_000, 16_000
+_LABEL = re.compile(r"`\(\.L_\w+\)")  # as nvdisasm names a block
 LEFT_OUT = ("Left out of this page, which would take minutes to make: nvir explore works it out "
             "here and now, an export with --kernel includes more.")
 
@@ -64,7 +68,8 @@ class Version:
         try:
             self._read()
         except ParseError as e:
-            self.broken = list(e.errors)
+            self.broken = [attrs.evolve(d, file=name) if d.file == "<text>" else d
+                           for d in e.errors]
         except NvirError as e:
             self.broken = [Diagnostic(str(e), name)]
         self.arch = options.arch or self.module.target
@@ -286,7 +291,8 @@ class Version:
         found = made.kernels[0]
         shown: dict[str, Any] = tuning_json(made, self.module)["kernels"][0]
         for row, c in zip(shown["candidates"], found.candidates, strict=True):
-            row["write"] = advice(self.module, name, c.settings, found.block)
+            row["write"] = [attrs.asdict(x) for x in changes(
+                self.module, name, c.settings, found.block)]
             row["at"] = self._at(c)
         return shown | {
             "loop": header, "by": "ptxas" if sass else "model", "sizes": list(BLOCKS),
@@ -386,7 +392,8 @@ def _machine_code(body: MachineBody) -> dict[str, Any]:
         "blocks": [
             {"label": f"B{b.index}", "depth": b.loop.depth if b.loop is not None else 0,
              "to": [f"B{s}" for s in b.succs],
-             "code": [[str(i), i.line, n[0], i.control.stall if i.control else 0]
+             "code": [[_LABEL.sub(f"B{i.target}", str(i)), i.line, n[0],
+                       i.control.stall if i.control else 0]
                       for i, n in zip(b.instructions, live, strict=True)]}
             for b, live in zip(body.blocks, counts, strict=True)
         ],

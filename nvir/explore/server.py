@@ -47,7 +47,8 @@ def application(
     """The server of one file. `other` is the text and the name of a version to compare with."""
     # Edits, predictions for loops, and ptxas have a process each, so that no one waits for another.
     quick, loops, long = workers = Worker(QUICK), Worker(LONG), Worker(LONG)
-    newest: OrderedDict[str, tuple[int, str]] = OrderedDict()  # the text of each page, by number
+    # of each page, by number, the newest text and the one that its figures are of
+    newest: OrderedDict[str, dict[int, str]] = OrderedDict()
     numbers = iter(range(1, 1 << 62))
 
     async def page(request: Request) -> Response:
@@ -68,14 +69,14 @@ def application(
             keys, mine = QUESTIONS[ask["what"]], str(ask.get("page", ""))
             at = ask.get("version", 0)
             if "text" in ask:
+                shown = {at: old[at]} if at in (old := newest.pop(mine, {})) else {}
                 at = next(numbers)
-                newest[mine] = at, str(ask["text"]).encode("utf-8", "replace").decode()
-                newest.move_to_end(mine)
+                given = str(ask["text"]).encode("utf-8", "replace").decode()
+                newest[mine] = shown | {at: given}
                 if len(newest) > KEPT:
                     newest.popitem(last=False)
-            shown = dict([newest[mine]])[at] if at else text
             job = {"what": ask["what"], "args": [_typed(key, ask.get(key)) for key in keys],
-                   "text": shown, "name": name, "options": options,
+                   "text": newest[mine][at] if at else text, "name": name, "options": options,
                    "about": {"version": at, "other": other is not None}}
         except NvirError as e:
             return JSONResponse({"error": str(e)}, 413)
@@ -83,7 +84,7 @@ def application(
             return JSONResponse({"error": "the request cannot be read"}, 400)
 
         async def wanted() -> bool:
-            is_old = at and newest.get(mine, (at,))[0] != at
+            is_old = at and at not in newest.get(mine, (at,))
             return not (is_old or await request.is_disconnected())
 
         if ask["what"] == "against":
@@ -111,7 +112,10 @@ def application(
 
 async def _body(request: Request) -> dict[str, Any]:
     out = bytearray()
+    said = int(request.headers.get("content-length", 0))
     try:
+        if said > LARGEST:
+            raise NvirError(f"the text is larger than {LARGEST >> 20} MiB")
         async for part in request.stream():
             out += part
             if len(out) > LARGEST:

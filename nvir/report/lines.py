@@ -176,13 +176,21 @@ def live_values(at: Instruction, live: Liveness) -> list[Value]:
 def _addresses(
     estimate: RegisterEstimate, at: Instruction, live: Liveness, held: list[Value]
 ) -> Iterator[Value]:
-    """Of what is live at an instruction of real code the addresses of accesses that the model
-    leaves in the constant bank, as far as there are registers for them."""
+    """Of what is live at an instruction of real code the parameters that accesses go to, which the
+    model leaves in the constant bank, as far as there are registers for them."""
     room = estimate.counts.get(at, 0) - sum(map(estimate.width, held))
     for v in dict.fromkeys(live_values(at, live)):
-        if v not in held and estimate.width(v) <= room and any(u.form.addresses for u in v.users):
+        fits = v not in held and _is_parameter(v) and estimate.width(v) <= room
+        if fits and any(u.form.addresses for u in v.users):
             room -= estimate.width(v)
             yield v
+
+
+def _is_parameter(v: Value) -> bool:
+    d = v.definer
+    while d is not None and d.form.spelling.startswith("cvta"):
+        d = d.operands[0].definer
+    return d is not None and d.form.spelling.startswith("ld.param")
 
 
 def _name(v: Value) -> str:

@@ -68,7 +68,7 @@ class BodyInstruction:
     writes, reads   spans
     line     of the source or the PTX text (whoever made the body says which); 0: unknown
     control  the scheduling bits, known of real code only
-    target   index of the block that it branches to or calls, -1 of none
+    target   index of the block that it branches to, calls or meets at, -1 of none
     text     as nvdisasm prints it, empty of a prediction
     """
 

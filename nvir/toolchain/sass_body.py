@@ -109,6 +109,8 @@ def _body(
     for block in blocks:
         at += len(block.instructions)
         _leave(block, code[at - 1], place, len(blocks))
+    for one in code:
+        one.made.target = place.get(one.target, -1) if one.target is not None else -1
     _jumps(blocks)
     return MachineBody(name, arch, blocks, source="ptxas")
 
@@ -155,7 +157,6 @@ def _leave(block: BodyBlock, last: PlacedWord, place: dict[int, int], count: int
     elif target >= 0 and last.made.family not in _MEETS:
         succs.append(target)
     succs += [place[t] for t in last.targets if t in place and place[t] not in succs]
-    last.made.target = target
     if follow >= 0 and follow not in succs and not last.leaves:
         succs.append(follow)
     block.succs = succs

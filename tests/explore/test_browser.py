@@ -179,6 +179,22 @@ def test_an_edit_is_analysed_and_an_error_underlined(opened):
     p.wait_for_selector("#view:has-text('instructions')")
 
 
+def test_an_undo_takes_back_edits_alone(opened):
+    p = opened.page
+    p.click("#ptx .cm-line:has-text('bar.sync') >> nth=0")
+    p.keyboard.press("Control+z")
+    assert "bar.sync" in p.inner_text("#ptx .cm-content")  # the text as it was opened is no edit
+    p.keyboard.press("Home")
+    p.keyboard.insert_text(".reg .nothing; ")
+    p.wait_for_selector("#status.bad")
+    p.click("#tab-schedule")  # asks about the text that the figures are still of
+    p.wait_for_selector("#cycle")
+    p.click("#ptx .cm-line:has-text('.nothing')")
+    p.keyboard.press("Control+z")
+    p.wait_for_selector("#status:has-text('analysed in')")
+    assert ".nothing" not in p.inner_text("#ptx .cm-content")
+
+
 def test_the_state_is_in_the_address(browser, address):
     base = address.split("#")[0]
     one = Opened(browser, f"{address}&tab=whatif&unroll=8&block=64")
@@ -267,12 +283,25 @@ def test_nothing_is_cut_off(file, width, scheme):
         p.click(f"#tab-{tab}")
         p.wait_for_function("!document.querySelector('#view [aria-busy]')")
         assert p.evaluate("document.documentElement.scrollWidth") <= width
-    if width == 390:  # what one compares is seen at once
-        assert wide(p, "whatif") == wide(p, "diff") == [0]
+    for tab in ("loops", "registers", "whatif", "diff"):  # what one compares is seen at once
+        assert not any(wide(p, tab)), tab
+    assert p.locator("[role=tablist]").evaluate("x => x.scrollWidth - x.clientWidth") == 0
     panes = [x for x in ("source", "ptx", "machine") if p.is_visible(f"#{x}")]
     assert panes == (["ptx"] if width == 390 else ["source", "ptx"])
     dark = p.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (dark == "rgb(20, 23, 27)") == (scheme == "dark")
+
+
+@pytest.mark.oracle
+def test_ptx_stands_before_its_machine_code(file):
+    """Machine code of a text without a source, at the width of a tablet."""
+    text = re.sub(r"^\s*\.(file|loc)\b.*$", "", SGEMM.read_text("utf-8"), flags=re.M)
+    p = file(Version(text, "k.ptx", Options())).page
+    p.set_viewport_size({"width": 1024, "height": 900})
+    left = [p.locator(f"#{x}").bounding_box()["x"] for x in ("ptx", "machine")]
+    assert left == sorted(left)
+    counted = p.locator("#ptx .heat").count()
+    assert 0 < counted < p.locator("#ptx .cm-line:has-text(';')").count()  # .reg has no registers
 
 
 def test_markup_in_names_is_inert(file):

@@ -88,8 +88,12 @@ def test_machine_code_is_shown_as_nvdisasm_prints_it_and_advice_names_a_line():
     assert any(text.startswith("HMMA.16816.F32 R") and line for text, line, _, _ in code)
     assert not any("←" in text for text, _, _, _ in code)
     written = [w for c in v.what_if("gemm_mma", "$L__BB0_8")["candidates"] for w in c["write"]]
-    assert any("#pragma unroll 4 at gemm_mma.cu:" in w for w in written)
-    assert not any(w.endswith(":0") for w in written)
+    assert any((w["text"], w["file"]) == ("`#pragma unroll 4`", "gemm_mma.cu") for w in written)
+    assert all(w["line"] for w in written if w["place"])
+    labels = {b["label"] for b in v.kernel("gemm_mma", real=True)["machine"]["blocks"]}
+    branches = [i[0].split()[-1] for i in code if "BRA" in i[0]]
+    assert branches
+    assert set(branches) <= labels
 
 
 def test_what_ifs_at_a_block_size_are_those_of_tune_with_it():

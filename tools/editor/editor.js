@@ -1,5 +1,5 @@
 // What ../../nvir/explore/static takes of CodeMirror and uPlot: the one place that names them.
-export { EditorState, StateField, StateEffect, Compartment, RangeSet, Text } from "@codemirror/state";
+export { EditorState, StateField, StateEffect, Compartment, RangeSet, Text, Transaction } from "@codemirror/state";
 export {
   EditorView, Decoration, GutterMarker, ViewPlugin, WidgetType, gutter, keymap, lineNumbers,
   highlightActiveLine, highlightActiveLineGutter, drawSelection, highlightSpecialChars,

@@ -1,6 +1,6 @@
 // @ts-check
 /** Pictures: live registers along the code, and the timeline of a loop. */
-import { h, state, setState } from "./data.js";
+import { h, setState, some, state } from "./data.js";
 
 const { uPlot } = /** @type {any} */ (globalThis).NvirEditor;
 
@@ -80,7 +80,7 @@ export function timeline(run, show) {
       g.globalAlpha = 1;
     }
     g.fillStyle = colour("--hot");
-    g.fillRect(x(Number(slider.value)) - 1, 0, 2, height);
+    g.fillRect(x(Number(slider.value)) - 1, top - 4, 2, height - top + 4); // below the numbers
   }
 
   function move() {
@@ -95,7 +95,7 @@ export function timeline(run, show) {
       const e = past.at(-1);
       if (e && e[3] === cycle) lines.push(run.slots[e[1]][1]);
       const what = !e ? "has not begun" : e[3] === cycle ? `issues ${run.slots[e[1]][0]}` : next
-        ? `waits ${next[3] - cycle} cycles to issue ${run.slots[next[1]][0]}` : "is done";
+        ? `waits ${some(next[3] - cycle, "cycle")} to issue ${run.slots[next[1]][0]}` : "is done";
       const at = e && e[3] === cycle ? run.slots[e[1]][1] : next ? run.slots[next[1]][1] : 0;
       rows.push(h("li", {}, h("b", {}, `warp ${w}`), ` ${what} `, e ? h("span", { class: "dim" }, `iteration ${e[2] + 1} `) : null,
         at ? h("button", { type: "button", class: "link", onclick: () => show(at) }, `line ${at}`) : null));

@@ -4,7 +4,7 @@ import { h } from "./data.js";
 
 const {
   Compartment, Decoration, EditorState, EditorView, GutterMarker, HighlightStyle, RangeSet,
-  StateEffect, StateField, StreamLanguage, WidgetType, bracketMatching, cppLanguage, defaultKeymap,
+  StateEffect, StateField, StreamLanguage, Transaction, WidgetType, bracketMatching, cppLanguage, defaultKeymap,
   drawSelection, gutter, highlightActiveLine, highlightActiveLineGutter, highlightSelectionMatches,
   history: undoHistory, historyKeymap, keymap, lineNumbers, lintGutter, lintKeymap, searchKeymap, setDiagnostics,
   syntaxHighlighting, tags, unifiedMergeView,
@@ -277,7 +277,8 @@ export class Pane {
     return this.view.state.doc.lineAt(this.view.state.selection.main.head).number;
   }
 
-  /** Show a text; what it has in common with the one that is there stays where it is.
+  /** Show a text; what it has in common with the one that is there stays where it is. It is no
+   * edit, which an undo would take back.
    * @param {string} text */
   show(text) {
     const old = this.text;
@@ -286,7 +287,10 @@ export class Pane {
     let from = 0, rest = 0;
     while (from < shorter && old[from] === text[from]) from++;
     while (rest < shorter - from && old.at(-1 - rest) === text.at(-1 - rest)) rest++;
-    this.#quietly({ changes: { from, to: old.length - rest, insert: text.slice(from, text.length - rest) } });
+    this.#quietly({
+      changes: { from, to: old.length - rest, insert: text.slice(from, text.length - rest) },
+      annotations: Transaction.addToHistory.of(false),
+    });
   }
 
   /** @param {boolean} can */

@@ -87,7 +87,7 @@ export function ask(what, about = {}) {
  * @param {string} text
  */
 export async function edit(text) {
-  const made = await post({ what: "summary", text });
+  const made = await post({ what: "summary", version, text });
   if (made.version > version && made.kernels?.length) {
     version = made.version;
     known = new Map();
@@ -147,6 +147,9 @@ export function h(tag, attributes = {}, ...children) {
   made.append(...children.filter((c) => c != null && c !== false).map((c) => (c instanceof Node ? c : String(c))));
   return made;
 }
+
+/** "1 register", "2 registers". @param {number} n @param {string} what */
+export const some = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
 
 /** @param {string} id */
 export function $(id) {

@@ -1,6 +1,6 @@
 // @ts-check
 /** The page: what is chosen, what is shown of it, and what is asked for. */
-import { $, IS_EXPORTED, ask, edit, h, keepState, setState, state } from "./data.js";
+import { $, IS_EXPORTED, ask, edit, h, keepState, setState, some, state } from "./data.js";
 import { Pane } from "./code.js";
 import {
   blocks, diffPanel, flowPanel, liveAt, loopPanel, loopsPanel, origin, problemsPanel, registersPanel,
@@ -26,6 +26,7 @@ const panes = {
 };
 /** @type {{line: number, live?: number}[]} */
 let machineRows = []; // the PTX line of each line of the machine code
+let machineOf = ""; // the kernel that it is of
 
 // ---------------------------------------------------------------- what belongs together
 
@@ -241,8 +242,18 @@ function figures() {
   if (k.peak) peak.textContent = `Peak: line ${k.peak.line}${k.peak.source ? ` · ${k.peak.source}` : ""}`;
 }
 
-/** The machine code as a text, a label before each block. @param {Answer | null} code */
+/** The machine code as a text, a label before each block. Where there is none yet of an edited
+ * text, or ptxas refuses it, the last that there was stays. @param {Answer | null} code */
 function showMachine(code) {
+  const kernel = state.get("kernel") ?? "";
+  const isOld = !code && machineOf === kernel && !now.summary.missing;
+  panes.machine.section.classList.toggle("old", isOld);
+  panes.machine.title.replaceChildren("Machine code ", ...(isOld ? [oldCode()] : code ? [origin("ptxas")] : []));
+  if (isOld) {
+    machineRows = machineRows.map(() => ({ line: 0 })); // its lines are not this text's
+    return;
+  }
+  machineOf = code ? kernel : "";
   const text = [];
   machineRows = [];
   for (const b of code?.blocks ?? []) {
@@ -254,12 +265,13 @@ function showMachine(code) {
     }
   }
   document.body.classList.toggle("no-machine", !code);
-  panes.machine.title.replaceChildren("Machine code ", ...(code ? [origin("ptxas")] : []));
   panes.machine.show(code ? text.join("\n") : now.summary.missing ?? "");
   const counts = machineRows.map((r) => r.live ?? 0);
-  const heat = new Map(machineRows.flatMap((r, i) => (r.live === undefined ? [] : [[i + 1, [r.live, () => `${r.live} vector registers live`]]])));
+  const heat = new Map(machineRows.flatMap(({ live }, i) => (live === undefined ? [] : [[i + 1, [live, () => `${some(live, "vector register")} live`]]])));
   panes.machine.setMargin({ heat: /** @type {any} */ (heat), most: Math.max(1, ...counts), peak: counts.indexOf(Math.max(...counts)) + 1 });
 }
+
+const oldCode = () => h("span", { class: "dim" }, now.summary.note ? "before the edit: ptxas refuses this text" : "before the edit; ptxas is asked …");
 
 /** Heat, loops and what became of them, beside the lines. */
 function margins() {
@@ -267,8 +279,8 @@ function margins() {
   if (!k || !f) return;
   const heat = new Map();
   k.rows.line.forEach((/** @type {number} */ n, /** @type {number} */ i) => {
-    const count = k.rows.asm[i] ?? k.rows.live[i];
-    heat.set(n, [count, () => `${count} registers live${k.rows.asm[i] === null ? " as written" : ""}: ${liveAt(k, n).slice(0, 24).map((/** @type {any[]} */ r) => r[0]).join(" ")}`]);
+    const count = k.rows.asm[i]; // of a line without code none: those as written are another measure
+    if (count !== null) heat.set(n, [count, () => `${some(count, "register")} live: ${liveAt(k, n).slice(0, 24).map((/** @type {any[]} */ r) => r[0]).join(" ")}`]);
   });
   const most = Math.max(1, ...[...heat.values()].map(([n]) => n));
   const loop = state.get("loop");
@@ -298,8 +310,8 @@ function sourceHeat(heat) {
   const made = new Map();
   k?.rows.line.forEach((/** @type {number} */ n, /** @type {number} */ i) => {
     for (const [f, at] of k.places[k.rows.place[i]]) {
-      const count = heat.get(n)[0];
-      if (f === file.number && count > (made.get(at)?.[0] ?? -1)) made.set(at, [count, () => `${count} registers live at most, line ${n} of the PTX`]);
+      const count = heat.get(n)?.[0] ?? -1;
+      if (f === file.number && count > (made.get(at)?.[0] ?? -1)) made.set(at, [count, () => `${some(count, "register")} live at most, line ${n} of the PTX`]);
     }
   });
   return made;
@@ -353,12 +365,13 @@ async function showPanel() {
   }
   if (tab === "whatif") {
     put(wait);
+    const told = f.advice.filter((/** @type {Answer} */ a) => a.place === null);
     if (f.kind !== "entry") return put(h("p", { class: "dim" }, "Only kernels are launched."));
     const isReal = now.summary.by === "ptxas";
     if (!IS_EXPORTED && isReal) {
-      ask("what_if", { ...about, real: false }).then((quick) => current() && !$("view").querySelector(".by.real") && put(whatIfPanel(quick, about.loop, act, () => {})));
+      ask("what_if", { ...about, real: false }).then((quick) => current() && !$("view").querySelector(".by.real") && put(whatIfPanel(quick, about.loop, act, told, true)));
     }
-    return put(whatIfPanel(await ask("what_if", { ...about, real: isReal }), about.loop, act));
+    return put(whatIfPanel(await ask("what_if", { ...about, real: isReal }), about.loop, act, told));
   }
   const table = tab === "loops" ? [loopsPanel(f, act)] : [];
   if (!about.loop) return put(...table, ...(tab === "loops" ? [] : [h("p", { class: "dim" }, "This kernel has no loop.")]));
@@ -439,7 +452,9 @@ async function background() {
   if (!made.kernels.length) return;
   now.summary.missing = made.missing;
   if (made.by !== "ptxas") {
+    now.summary.note = made.note;
     if (made.note) say(made.note, true);
+    if (now.kernel) showMachine(null);
     return;
   }
   now.summary.by = made.by;
@@ -506,6 +521,8 @@ function prepare() {
 
 async function start() {
   prepare();
+  if (state.get("tab") !== chosenTab()) state.delete("tab");
+  if (!/^[1-9]\d*$/.test(state.get("block") ?? "1")) state.delete("block");
   keepState();
   const made = await ask("summary");
   if (made.error) {

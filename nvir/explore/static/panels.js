@@ -8,9 +8,10 @@ import { pressure, timeline } from "./charts.js";
 
 const NONE = "–";
 
-/** @param {string[]} head @param {(Node | string | number | null)[][]} rows @param {Record<string, any>} [attributes] */
+/** On a narrow page a row is a card, each cell with its column's name.
+ * @param {string[]} head @param {(Node | string | number | null)[][]} rows @param {Record<string, any>} [attributes] */
 function table(head, rows, attributes = {}) {
-  const cell = (/** @type {any} */ c) => h("td", typeof c === "number" ? { class: "n" } : {}, c ?? NONE);
+  const cell = (/** @type {any} */ c, /** @type {number} */ k) => h("td", { "data-name": head[k], class: typeof c === "number" ? "n" : null }, c ?? NONE);
   return h("div", { class: "wide" }, h("table", attributes,
     h("thead", {}, h("tr", {}, ...head.map((x, k) => h("th", { scope: "col", ...(typeof rows[0]?.[k] === "number" ? { class: "n" } : {}) }, x)))),
     h("tbody", {}, ...rows.map((r) => h("tr", {}, ...r.map(cell))))));
@@ -30,6 +31,9 @@ function prose(text) {
   return h("span", {}, ...text.split("`").map((part, k) => (k % 2 ? h("code", {}, part) : part)));
 }
 
+/** A piece of the report's advice. @param {Answer} a */
+const advised = (a) => h("p", { class: "advice" }, prose(a.text));
+
 /** @param {number | string} n */
 const number = (n) => typeof n === "number" ? n.toLocaleString("en", { maximumFractionDigits: Math.abs(n) < 1000 ? 1 : 0 }) : n;
 
@@ -40,7 +44,8 @@ const tenths = (n) => typeof n === "number" ? Math.round(n * 10) / 10 : n;
 
 /** @param {Answer} f the report's entry of the kernel @param {Actions} act */
 export function loopsPanel(f, act) {
-  if (!f.loops.length) return h("p", { class: "dim" }, "This kernel has no loop.");
+  const others = f.advice.filter((/** @type {Answer} */ a) => a.place === null).map(advised);
+  if (!f.loops.length) return h("div", {}, ...others, h("p", { class: "dim" }, "This kernel has no loop."));
   const chosen = state.get("loop");
   const told = f.source_loops.map((/** @type {Answer} */ x) => h("article", { class: x.loops.includes(chosen) ? "chosen" : "" },
     h("h3", {}, link(x.line ? `${x.file}:${x.line}` : x.loops[0], () => act.loop(x.loops[0])),
@@ -56,10 +61,8 @@ export function loopsPanel(f, act) {
     x.instructions, x.max_live, x.unroll.action === "partial" ? `×${x.unroll.factor}` : x.unroll.action,
     tenths(x.pipeline.mii),
   ]);
-  const others = f.advice.filter((/** @type {Answer} */ a) => a.place === null);
-  return h("div", {}, ...told,
-    ...others.map((/** @type {Answer} */ a) => h("p", { class: "advice" }, prose(a.text))),
-    table(["loop", "line", "trip count", "instructions", "live", "ptxas unrolls", "II ≥"], rows),
+  return h("div", {}, ...told, ...others,
+    table(["loop", "line", "trip count", "instructions", "live as written", "ptxas unrolls", "II ≥"], rows, { class: "cards" }),
     h("p", { class: "dim" }, "II ≥: the least cycles an iteration that a modulo schedule could reach; ptxas does not pipeline loops."));
 }
 
@@ -70,8 +73,9 @@ export function loopPanel(made, act) {
   const rows = e.decisions.flatMap((/** @type {Answer} */ d) => d.remarks.map((/** @type {Answer} */ r) => [
     d.pass, h("span", { class: r.kind }, r.message)]));
   const factors = e.factors.map((/** @type {Answer} */ r) => [
-    `${r.chosen ? "→ " : ""}${r.factor === "full" ? "full" : `×${r.factor}`}`, r.instructions, r.ii, r.registers, r.blocks_per_sm,
-    tenths(r.cycles["1"] ?? r.note), tenths(r.cycles["8"] ?? null)]);
+    `${r.chosen ? "→ " : ""}${r.factor === "full" ? "full" : `×${r.factor}`}`, r.instructions, r.at_least ? `≥ ${number(r.ii)}` : tenths(r.ii), r.registers, r.blocks_per_sm,
+    tenths(r.cycles["1"] ?? null), tenths(r.cycles["8"] ?? null)]);
+  const untried = e.factors.filter((/** @type {Answer} */ r) => r.note);
   const code = e.machine_code;
   return h("div", {},
     h("h3", {}, "Why ", h("code", {}, e.loop.header), " is as it is"),
@@ -79,8 +83,9 @@ export function loopPanel(made, act) {
     code ? h("p", {}, origin("ptxas"), ` ${code.instructions} instructions for ${code.copies} ${code.copies === 1 ? "iteration" : "iterations"}, at least ${number(code.res_mii)} cycles an iteration (${code.bottleneck}); simulated ${number(code.cycles["1"])} with 1 warp, ${number(code.cycles["8"])} with 8.`) : null,
     ...e.source_loop.advice.map((/** @type {string} */ a) => h("p", { class: "advice" }, prose(a))),
     h("h3", {}, "Unroll factors ", origin("model")),
-    table(["factor", "instructions", "II", "registers", "blocks/SM", "1 warp", "8 warps"], factors),
-    h("p", { class: "dim" }, "Cycles an iteration of the loop as written, with 1 and 8 warps on a sub-partition; the arrow is what ptxas does."),
+    table(["factor", "instructions", "II", "registers", "blocks/SM", "1 warp", "8 warps"], factors, { class: "cards" }),
+    ...untried.map((/** @type {Answer} */ r) => h("p", { class: "dim" }, `${r.factor === "full" ? "full" : `×${r.factor}`}: ${r.note}`)),
+    h("p", { class: "dim" }, "Cycles of one iteration as written, of this loop alone, with 1 and 8 warps on a sub-partition; What if has those of the whole kernel. The arrow is what ptxas does."),
     h("details", {}, h("summary", {}, `What each pass decided (${rows.length})`), table(["pass", "decision"], rows, { class: "decisions" })),
     e.peak ? h("p", {}, "Most registers of the loop: ", link(`line ${e.peak.line}`, () => act.go(e.peak.line)), ` with ${e.peak.registers} live`, e.peak.source ? ` (${e.peak.source})` : "") : null);
 }
@@ -106,11 +111,11 @@ export function registersPanel(kernel, line, act) {
   let who;
   if (isPeak) {
     who = table(["register", "type", "registers", "defined", "last use", "why it is alive"], peak.values.map((/** @type {Answer} */ v) =>
-      [h("code", {}, v.name), v.type, v.registers, goTo(v.defined), goTo(v.last_use), v.why]), { id: "live" });
+      [h("code", {}, v.name), v.type, v.registers, goTo(v.defined), goTo(v.last_use), v.why]), { id: "live", class: "cards" });
   } else {
     const live = liveAt(kernel, line).sort((/** @type {any[]} */ a, /** @type {any[]} */ b) => b[2] - a[2]);
     who = live.length ? table(["register", "type", "registers", "defined", "last use"], live.map((/** @type {any[]} */ r) =>
-      [h("code", {}, r[0]), r[1], r[2], goTo(r[3]), goTo(r[4])]), { id: "live" }) : h("p", { class: "dim" }, "Put the cursor on an instruction of the kernel to see who is live there.");
+      [h("code", {}, r[0]), r[1], r[2], goTo(r[3]), goTo(r[4])]), { id: "live", class: "cards" }) : h("p", { class: "dim" }, "Put the cursor on an instruction of the kernel to see who is live there.");
   }
   const counts = row < 0 ? "" : ` · ${kernel.rows.live[row]} live as written${kernel.rows.asm[row] === null ? "" : `, ${kernel.rows.asm[row]} ${kernel.by === "ptxas" ? "in ptxas's code" : "as ptxas is taken to order it"}`}`;
   return h("div", {}, pressure(kernel, act.go),
@@ -133,17 +138,18 @@ const UNROLLS = /** @type {Record<string, string>} */ ({ "as is": "as it is", fr
 const rank = (/** @type {string} */ u) => ({ "as is": -2, free: -1, 0: 1e9 })[u] ?? Number(u);
 
 
-/** What to write, with its place as a link. @param {string[]} texts @param {Actions} act */
-function written(texts, act) {
-  return texts.map((text, k) => {
-    const [what, file, line] = text.match(/^(.*) at (.+):(\d+)$/)?.slice(1) ?? [text];
-    return h("span", {}, k ? "; " : "", h("code", { class: "write" }, what),
-      line ? h("span", {}, " at ", link(`${file}:${line}`, () => act.go(Number(line), "source", file))) : null);
-  });
+/** What to write, with its place as a link. @param {Answer[]} changes @param {Actions} act */
+function written(changes, act) {
+  return changes.map((x, k) => h("span", { class: "write" }, k ? "; " : "", prose(x.text),
+    x.place ? " at " : "", x.file ? link(x.place, () => act.go(x.line, "source", x.file)) : x.line ? link(x.place, () => act.go(x.line)) : x.place,
+    x.note ? h("span", { class: "dim" }, ` (${x.note})`) : null));
 }
 
-/** @param {Answer} made @param {string} header @param {Actions} act @param {() => void} [waiting] */
-export function whatIfPanel(made, header, act, waiting) {
+/**
+ * @param {Answer} made @param {string} header @param {Actions} act
+ * @param {Answer[]} told the report's advice for the kernel @param {boolean} [waiting] for ptxas
+ */
+export function whatIfPanel(made, header, act, told, waiting = false) {
   if (made.error) return h("p", { class: "dim" }, made.error);
   const all = made.candidates.map((/** @type {Answer} */ c) => ({ c, s: settingOf(c, header) }))
     .filter((/** @type {any} */ x) => !x.s.others)
@@ -160,7 +166,7 @@ export function whatIfPanel(made, header, act, waiting) {
 
   /** Why a setting other than the kernel's own was not tried. @param {string} key @param {string} else_ */
   function only(key, else_) {
-    const own = { unroll: "as is", depth: "0" }[key];
+    const own = { unroll: "as is", depth: "0", bounds: "none" }[key];
     return made.refused.find((/** @type {Answer} */ r) => /** @type {any} */ (settingOf({ settings: r.settings }, header))[key] !== own)?.reason ?? else_;
   }
 
@@ -189,7 +195,7 @@ export function whatIfPanel(made, header, act, waiting) {
     block: slider("block", "Threads a block", made.fixed ? [made.block] : sizes, (v) => String(v), made.block, "the kernel asks for so many (.reqntid)"),
     unroll: slider("unroll", "Unroll factor", unrolls, (v) => UNROLLS[v] ?? `×${v}`, "as is", header ? only("unroll", "no other factor is worth a try") : "the kernel has no loop"),
     depth: slider("depth", "Pipelining depth", depths, (v) => (v === "0" ? "0 (none)" : `${v} ahead`), "0", header ? only("depth", "no load of the loop can run ahead of it") : "the kernel has no loop"),
-    bounds: slider("bounds", "Launch bounds", bounds, launch, "none", "no limit on registers lets more blocks run"),
+    bounds: slider("bounds", "Launch bounds", bounds, launch, "none", only("bounds", "no limit on registers that is worth a try lets more blocks run")),
     apart: slider("apart", "Operands", aparts, (v) => (v ? "apart (__restrict__)" : "may overlap"), "", ""),
   };
   const figuresAt = (/** @type {Answer} */ c) => c.at[made.sizes.indexOf(Number(s.block.value))] ?? [c.blocks_per_sm, null, c.cycles.full];
@@ -228,7 +234,7 @@ export function whatIfPanel(made, header, act, waiting) {
     const at = figuresAt(c);
     const name = named(x), take = () => takes(x);
     const cells = [c.registers, c.spill_bytes, at[0], c.cycles.one_warp, at[2]].map((n) => h("td", { class: "n" }, number(n)));
-    return h("tr", { class: chosen ? "chosen" : "", "aria-current": chosen ? "true" : null, "data-id": c.id }, h("td", {}, link(name, take), c.id === made.chosen && c.id ? h("span", { class: "tag" }, "fastest") : null, c.pareto ? h("span", { class: "dim", title: "none is better in one of the two times without being worse in the other" }, " ◆") : null), ...cells);
+    return h("tr", { class: chosen ? "chosen" : "", "aria-current": chosen ? "true" : null, "data-id": c.id }, h("td", {}, link(name, take), c.id === made.chosen && c.id ? h("span", { class: "tag" }, isFaster(c) ? "fastest" : "chosen") : null, c.pareto ? h("span", { class: "dim", title: "none is better in one of the two times without being worse in the other" }, " ◆") : null), ...cells);
   }
 
   /** @param {any} x */
@@ -242,12 +248,18 @@ export function whatIfPanel(made, header, act, waiting) {
     update();
   }
 
+  /** By how many percent the whole kernel takes more cycles than as it is. @param {Answer} c @param {string} k */
+  const change = (c, k) => Math.round(100 * (c.cycles[k] / base.cycles[k] - 1));
+  /** @param {Answer} c */
+  const isFaster = (c) => change(c, "full") < 0;
+
   /** What `nvir tune` would take of these, and what to write for it. */
   function best() {
     const won = all.find((/** @type {any} */ x) => x.c.id === made.chosen && x.c.id);
     if (!won) return h("p", { class: "advice" }, "None of these is worth a change: nvir tune would leave the kernel as it is.");
-    const percent = (/** @type {string} */ k) => { const d = Math.round(100 * (won.c.cycles[k] / base.cycles[k] - 1)); return `${d < 0 ? "−" : d ? "+" : "±"}${Math.abs(d)} %`; };
-    return h("p", { class: "advice" }, "Fastest: ", link(named(won.s), () => takes(won.s)), ` (${percent("full")} cycles at full occupancy, ${percent("one_warp")} with one warp)`,
+    const percent = (/** @type {string} */ k) => { const d = change(won.c, k); return `${d < 0 ? "−" : d ? "+" : "±"}${Math.abs(d)} %`; };
+    return h("p", { class: "advice" }, isFaster(won.c) ? "Fastest: " : "Nothing is faster at full occupancy than as written; of what is as fast there, nvir tune takes ",
+      link(named(won.s), () => takes(won.s)), ` (${percent("full")} cycles at full occupancy, ${percent("one_warp")} with one warp)`,
       won.c.write.length ? ": write " : "", ...written(won.c.write, act));
   }
   const head = h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "setting"), ...["registers", "spilled", "blocks/SM", "one warp", "full"].map((x) => h("th", { scope: "col", class: "n" }, x))));
@@ -255,9 +267,9 @@ export function whatIfPanel(made, header, act, waiting) {
   const trips = made.loops.filter((/** @type {Answer} */ x) => !header || x.header === header).map((/** @type {Answer} */ x) => `${x.header} runs ${x.trips} iterations (${x.source})`).join("; ");
   return h("div", { class: "whatif" },
     h("p", { class: "dim" }, made.by === "ptxas" ? "Registers, spills and code by ptxas; cycles simulated over that code, loads from " : "Predicted by nvir's model of ptxas, loads from ", made.level.toUpperCase(), trips ? `; ${trips}` : "", made.block_assumed ? `; ${made.block} threads a block are assumed` : "", ".", waiting ? " ptxas is asked …" : ""),
-    h("div", { class: "sliders" }, ...Object.values(s).filter((x) => x.values.length > 1 || x.key !== "apart").map((x) => x.row)), result, best(),
+    h("div", { class: "sliders" }, ...Object.values(s).filter((x) => x.values.length > 1 || x.key !== "apart").map((x) => x.row)), result, best(), ...told.map(advised),
     h("div", { class: "wide" }, h("table", { id: "candidates" }, head, rows)),
-    h("p", { class: "dim" }, "◆: none is better in one of the two times (cycles of the whole kernel: one warp alone, and at full occupancy) without being worse in the other."));
+    h("p", { class: "dim" }, "One warp, full: cycles of the whole kernel, of a warp alone and at full occupancy; Loops has those of one iteration. ◆: none is better in one of the two without being worse in the other."));
 }
 
 

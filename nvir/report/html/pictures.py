@@ -122,12 +122,12 @@ def control_flow(listing: LineListing) -> str:
     edges = [(row[b], row[s]) for b in f.blocks for s in b.succs if row[s] != row[b] + 1]
     left = _lanes([e for e in edges if e[0] < e[1]])
     right = _lanes([e for e in edges if e[0] >= e[1]])
-    x0 = (max(left.values(), default=-1) + 2) * LANE
+    names = 7 * max(len(f"{b.name} · {len(text.get(b.name, ()))}") for b in f.blocks) + 8
+    x0 = names + (max(left.values(), default=-1) + 2) * LANE
     most = max(1, *map(len, f.blocks))
     end = x0 + LONGEST + 12 * max(b.loop_depth for b in f.blocks) + 8
     width = end + (max(right.values(), default=-1) + 2) * LANE
-    names = 9 * max(len(b.name) for b in f.blocks) + 60
-    out = [f'<svg role="img" aria-label="control flow" width="{width + names}" '
+    out = [f'<svg role="img" aria-label="control flow" width="{width}" '
            f'height="{len(f.blocks) * BLOCK + 8}">']
     for b, k in row.items():
         x, y = x0 + 12 * b.loop_depth, k * BLOCK + 4
@@ -138,7 +138,7 @@ def control_flow(listing: LineListing) -> str:
         out.append(
             f'<rect class="{kind}" x="{x}" y="{y}" width="{long}" height="{BLOCK - 6}">'
             f"<title>{escape(chr(10).join(code[:SHOWN]) + more)}</title></rect>"
-            f'<text x="{width}" y="{y + 12}">{escape(b.name)} · {len(code)}</text>'
+            f'<text x="0" y="{y + 12}">{escape(b.name)} · {len(code)}</text>'
         )
     for lanes, near, step in ((left, x0 - 4, -LANE), (right, end, LANE)):
         for (start, target), lane in lanes.items():

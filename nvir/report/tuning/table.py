@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from nvir.analysis.source_loops import source_loops
 from nvir.ir.loops import natural_loops
@@ -152,17 +153,44 @@ def _ratio(cycles: float, base: float) -> str:
 # ------------------------------------------------------- what to write in CUDA for it
 
 
+@attrs.frozen
+class Change:
+    """One thing to write in CUDA.
+
+    text        what, code in backquotes
+    place       "k.cu:12", or "loop $L (line 21)" of the PTX; empty where it is the kernel's
+    file, line  of the place: the name of a file of the source, or none and a line of the PTX
+    note        why it is not what the settings say
+    """
+
+    text: str
+    place: str = ""
+    file: str = ""
+    line: int = 0
+    note: str = ""
+
+    def __str__(self) -> str:
+        text = self.text if self.text.startswith("no ") else self.text.replace("`", "")
+        return text + f" at {self.place}" * bool(self.place) + f" ({self.note})" * bool(self.note)
+
+
 def advice(module: Module, kernel: str, settings: Choices, block: int) -> list[str]:
-    """A line for each change of a kernel, the loops' by their places in the source if known."""
+    """A line for each change of a kernel."""
+    return [str(c) for c in changes(module, kernel, settings, block)]
+
+
+def changes(module: Module, kernel: str, settings: Choices, block: int) -> list[Change]:
+    """What to write for the settings, the loops' by their places in the source if known."""
     places = _places(module, kernel)
     out = []
     for header, setting in settings.loops:
         place, copies = places[header]
-        out += [f"{text} {place}" for text in _of_loop(setting, copies)]
+        out += [attrs.evolve(place, text=text, note=note)
+                for text, note in _of_loop(setting, copies)]
     if settings.launch is not None:
         name, n = settings.launch
-        other = "" if name == "minnctapersm" else f", or -maxrregcount={n}"
-        out.append(f"{bounds_text(settings.launch, block)} on the kernel{other}")
+        other = "" if name == "minnctapersm" else f", or `-maxrregcount={n}`"
+        out.append(Change(f"`{bounds_text(settings.launch, block)}` on the kernel{other}"))
     return out
 
 
@@ -178,31 +206,32 @@ def pragmas(module: Module, kernel: str, settings: Choices) -> dict[tuple[str, i
     out = {}
     for header, setting in settings.loops:
         place, copies = places[header]
-        found = re.fullmatch(r"at (.+):(\d+)", place)
-        for text in _of_loop(setting, copies) if found is not None else ():
-            if found is not None and text.startswith(("#pragma", "no `")):
-                what = "unroll" if text.startswith("no") else text.removeprefix("#pragma ")
-                out[found[1], int(found[2])] = what
+        for text, _ in _of_loop(setting, copies) if place.file else ():
+            if text.startswith(("`#pragma", "no `")):
+                what = "unroll" if text.startswith("no") else text.strip("`")
+                out[place.file, place.line] = what.removeprefix("#pragma ")
     return out
 
 
-def _of_loop(setting: LoopSetting, copies: int) -> Iterator[str]:
-    """`copies` are the front end's in the loop, which a factor in the source has to hold too; 0 of
-    a remainder, which no pragma of the source reaches."""
+def _of_loop(setting: LoopSetting, copies: int) -> Iterator[tuple[str, str]]:
+    """What to write for a loop, and a note. `copies` are the front end's in the loop, which a
+    factor in the source has to hold too; 0 of a remainder, which no pragma of the source reaches.
+    """
     if setting.apart:
-        yield "__restrict__ on the pointers of the loop"
+        yield "`__restrict__` on the pointers of the loop", ""
     if setting.free and copies == 1:
-        yield "no `#pragma unroll 1` (or another factor)"
+        yield "no `#pragma unroll 1` (or another factor)", ""
     if setting.unroll == 0 and copies:
-        yield "#pragma unroll"
+        yield "`#pragma unroll`", ""
     elif setting.unroll is not None and copies:
-        yield f"#pragma unroll {setting.unroll * copies}"
+        note = f"{copies} copies are in the PTX already: {copies} × {setting.unroll}"
+        yield f"`#pragma unroll {setting.unroll * copies}`", note if copies > 1 else ""
     if setting.depth:
         iterations = "iteration" if setting.depth == 1 else "iterations"
-        yield f"load {setting.depth} {iterations} ahead into registers (or take the PTX)"
+        yield f"load {setting.depth} {iterations} ahead into registers (or take the PTX)", ""
 
 
-def _places(module: Module, kernel: str) -> dict[str, tuple[str, int]]:
+def _places(module: Module, kernel: str) -> dict[str, tuple[Change, int]]:
     """Of each loop the place of its statement, and how often its body stands in it."""
     f = module[kernel]
     lines = SourceLines(f, module)
@@ -210,7 +239,11 @@ def _places(module: Module, kernel: str) -> dict[str, tuple[str, int]]:
     for g in source_loops(natural_loops(f), lines.numbers):
         for p in g.parts:
             b = p.loop.header
-            at = (f"at {lines.file(g.places[0][0])}:{g.places[0][1]}" if g.places
-                  else f"at loop {b.name}" + (f" (line {b.line})" if b.line else ""))
+            if g.places:
+                file, line = lines.file(g.places[0][0]), g.places[0][1]
+                at = Change("", f"{file}:{line}", file, line)
+            else:
+                spot = f"loop {b.name}" + (f" (line {b.line})" if b.line else "")
+                at = Change("", spot, line=b.line)
             found[str(b.name)] = at, 0 if p.role == "remainder" else p.copies
     return found
