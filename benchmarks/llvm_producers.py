@@ -13,7 +13,9 @@ second, pointers get a buffer of small numbers and numbers are 8.
     code     registers and SASS instructions by the reference's, geometric means over the kernels
     runs     kernels that leave every buffer as the reference's PTX does, on the interpreter
     speed    reading by llvmlite's time, of the file as it is where LLVM takes it, else as nvir
-             prints it; instructions a second of -O3; CPU time both
+             prints it; instructions a second of -O3; CPU time both. All files were compiled once
+             before, so nothing is imported here (the start of a process is another benchmark's
+             matter), and what reading left is collected before the passes run
 
 What a missing tool would tell is left out, with a line that says so.
 """
@@ -21,6 +23,7 @@ What a missing tool would tell is left out, with a line that says so.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import math
 import pathlib
@@ -239,6 +242,7 @@ def speed(files: list[File]) -> tuple[float, float, int]:
         if f.ptx is None:
             continue
         count += sum(1 for g in module.functions for _ in g.instructions())
+        gc.collect()
         start = time.process_time()
         nvir.run_passes(module, preset(3))
         passes += time.process_time() - start
