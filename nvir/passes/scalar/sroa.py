@@ -99,9 +99,6 @@ def _split(alloca: Instruction) -> int:
         raise _Whole("parts of a member are accessed that no shift or vector gives")
     rewrite = _Rewrite(alloca, uses, pieces)
     rewrite.check()  # nothing is changed until here, nothing refuses from here on
-    if aggregates:
-        _expand_aggregates(uses.accesses)
-        rewrite.uses = _follow(alloca, size)
     rewrite.run()
     return len(pieces)
 
@@ -199,29 +196,6 @@ def _scalars(a: SliceAccess) -> list[SliceAccess]:
     return [SliceAccess(a.instruction, a.offset + at, store_size(t), t) for at, t in leaves]
 
 
-def _expand_aggregates(accesses: list[SliceAccess]) -> None:
-    """Take loads and stores of structs and arrays apart into those of their scalars."""
-    for a in accesses:
-        if not isinstance(a.type, StructType | ArrayType):
-            continue
-        paths = list(_leaves(a.type))
-        i = a.instruction
-        assert i is not None
-        b = _builder(i)
-        align = i.aux or align_of(a.type)
-        whole: Value = undef(a.type)
-        for (offset, t), path in zip(fields(a.type), paths, strict=True):
-            place = b.gep(i.operands[-1], [constant(I64, offset)], I8) if offset else i.operands[-1]
-            part_align = min(align, offset & -offset) if offset else align
-            if i.form.name == "load":
-                whole = b.insert_value(whole, b.load(place, t, align=part_align), path)
-            else:
-                b.store(b.extract_value(i.operands[0], path), place, align=part_align)
-        if i.form.name == "load":
-            i.replace_all_uses_with(whole)
-        i.erase()
-
-
 def _leaves(t: Type) -> Iterator[tuple[int, ...]]:
     """Paths to the scalars and vectors of a type, in the order of `layout.fields`."""
     work: list[tuple[Type, tuple[int, ...]]] = [(t, ())]
@@ -308,6 +282,9 @@ class _Rewrite:
         for a in self.uses.accesses:
             assert a.instruction is not None
             b = _builder(a.instruction)
+            if isinstance(a.type, (StructType, ArrayType)):
+                self._whole(b, a.instruction, a.type, a.offset)
+                continue
             p = self.of_byte[a.offset]
             if a.instruction.form.name == "load":
                 a.instruction.replace_with(p.read(b, a.offset, a.type))
@@ -320,6 +297,21 @@ class _Rewrite:
         for i in reversed(self.uses.others):
             i.erase()
         self.alloca.erase()
+
+    def _whole(self, b: Builder, i: Instruction, type: Type, start: int) -> None:
+        """Take a load or store of a struct or an array apart into those of its scalars."""
+        whole: Value = undef(type)
+        load = i.form.name == "load"
+        for (offset, t), path in zip(fields(type), _leaves(type), strict=True):
+            at = start + offset
+            p = self.of_byte[at]
+            if load:
+                whole = b.insert_value(whole, p.read(b, at, t), path)
+            else:
+                p.write(b, at, b.extract_value(i.operands[0], path))
+        if load:
+            i.replace_all_uses_with(whole)
+        i.erase()
 
     def _parts(self, start: int, n: int) -> Iterator[tuple[AllocaSlice, int, int]]:
         """(piece, offset, bytes) of each part of a range."""
