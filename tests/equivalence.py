@@ -53,6 +53,7 @@ class Behaviour:
     stdout: str = ""
     error: str = ""
     given: Inputs | None = attrs.field(default=None, eq=False, repr=False)
+    steps: int = attrs.field(default=0, eq=False, repr=False)
 
 
 def pointers(function: Function) -> set[str]:
@@ -137,6 +138,7 @@ def run(
         tuple(sorted((name, np.asarray(a).tobytes()) for name, a in result.globals.items())),
         result.stdout,
         given=given,
+        steps=result.steps,
     )
 
 
@@ -153,15 +155,15 @@ def behaviour(module: Module, kernel: str, seed: int = 0, **launch: Any) -> Beha
 
 
 def again(module: Module, before: Behaviour) -> Behaviour:
-    """The same launch as `before`, of a changed module; with more steps, for code may have
-    grown.
+    """The same launch as `before`, of a changed module; with more steps, for code may have grown
+    and lanes may go apart, but not with millions: a defect that counts for ever is found at once.
 
     The inputs are those of `before`: in a changed module no load may tell any more which
     parameters are pointers."""
     assert before.given is not None
     return run(
         module, before.kernel, before.given, seed=before.seed, flavour=before.flavour,
-        max_steps=4_000_000,
+        max_steps=20_000 + 64 * before.steps,
     )
 
 
