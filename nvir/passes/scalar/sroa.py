@@ -11,7 +11,7 @@ Method   For each alloca its uses are followed through geps with constant indice
          the pieces, and the bytes between are cut at the members of the allocated type. A
          piece gets one type (sroa_pieces.py): accesses of another type convert, parts of a
          vector are extracted and inserted, parts of an integer shifted and masked.
-         Aggregates that are loaded or stored whole are taken apart first.
+         Aggregates that are loaded or stored whole are taken apart.
 Needs    SSA.
 Keeps    blocks and edges. Every byte that a copy moves, padding too. Allocas that are volatile,
          indexed by a variable, or whose address goes anywhere else.
@@ -32,8 +32,9 @@ from nvir.analysis.callees import Transfer, memory_transfer, only_describes
 from nvir.ir import Function, Instruction, OpKind, Unsupported, bulk, nvvm_form
 from nvir.ir.layout import align_of, fields, size_of, store_size
 from nvir.ir.nvvm import Builder
-from nvir.ir.types import I8, I64, ArrayType, StructType, Type, array, int_type
+from nvir.ir.types import I8, I64, Type, array, int_type
 from nvir.ir.values import Constant, Value, constant, undef
+from nvir.passes.aggregate.leaves import is_aggregate, leaves
 from nvir.passes.context import Context
 from nvir.passes.remarks import missed, passed
 from nvir.passes.scalar.sroa_pieces import AllocaSlice, SliceAccess, make_pieces
@@ -87,11 +88,11 @@ def _split(alloca: Instruction) -> int:
     """Split an alloca; the number of its pieces, 0 where nothing is to do. Raises _Whole."""
     size = _size(alloca)
     uses = _follow(alloca, size)
-    leaves = [leaf for a in uses.accesses for leaf in _scalars(a)]
-    aggregates = any(isinstance(a.type, StructType | ArrayType) for a in uses.accesses)
-    if not (uses.others or uses.transfers or aggregates) and len({a.type for a in leaves}) <= 1:
+    scalars = [x for a in uses.accesses for x in _scalars(a)]
+    aggregates = any(is_aggregate(a.type) for a in uses.accesses)
+    if not (uses.others or uses.transfers or aggregates) and len({a.type for a in scalars}) <= 1:
         return 0
-    pieces = make_pieces(leaves, _cuts(alloca.aux[0], size, uses, leaves))
+    pieces = make_pieces(scalars, _cuts(alloca.aux[0], size, uses, scalars))
     if len(pieces) > MAX_PIECES:
         raise _Whole(f"it has {len(pieces)} pieces, more than {MAX_PIECES}")
     opaque = [p for p in pieces if p.type is None]
@@ -188,26 +189,14 @@ def _transfer(
 
 def _scalars(a: SliceAccess) -> list[SliceAccess]:
     """An access to an aggregate as those to its scalars, any other as it is."""
-    if not isinstance(a.type, StructType | ArrayType):
+    if not is_aggregate(a.type):
         return [a]
-    leaves = fields(a.type)
-    if len(leaves) > MAX_PIECES:
-        raise _Whole(f"a value of {len(leaves)} members is accessed whole")
-    return [SliceAccess(a.instruction, a.offset + at, store_size(t), t) for at, t in leaves]
-
-
-def _leaves(t: Type) -> Iterator[tuple[int, ...]]:
-    """Paths to the scalars and vectors of a type, in the order of `layout.fields`."""
-    work: list[tuple[Type, tuple[int, ...]]] = [(t, ())]
-    while work:
-        t, path = work.pop()
-        if isinstance(t, StructType):
-            members = [(e, (*path, k)) for k, e in enumerate(t.elements or ())]
-            work.extend(reversed(members))
-        elif isinstance(t, ArrayType):
-            work.extend((t.element, (*path, k)) for k in reversed(range(t.count)))
-        else:
-            yield path
+    found = leaves(a.type)
+    if len(found) > MAX_PIECES:
+        raise _Whole(f"a value of {len(found)} members is accessed whole")
+    return [
+        SliceAccess(a.instruction, a.offset + x.offset, store_size(x.type), x.type) for x in found
+    ]
 
 
 # --------------------------------------------------------------------- pieces
@@ -229,9 +218,9 @@ def _cuts(type: Type, size: int, uses: _Uses, accesses: list[SliceAccess]) -> li
     cuts: list[SliceAccess] = []
     edges = {o for _, t, a, b in uses.transfers for o in _edges(t, a, b)}
     unit = size_of(type)
-    leaves = fields(type) if unit and unit <= MAX_BYTES else ()
+    members = fields(type) if unit and unit <= MAX_BYTES else ()
     for base in range(0, size, unit or size):
-        for offset, leaf in leaves:
+        for offset, leaf in members:
             lo, n = base + offset, store_size(leaf)
             if n and all(moved[lo : lo + n]) and not any(lo < e < lo + n for e in edges):
                 cuts.append(SliceAccess(None, lo, n, leaf))
@@ -282,7 +271,7 @@ class _Rewrite:
         for a in self.uses.accesses:
             assert a.instruction is not None
             b = _builder(a.instruction)
-            if isinstance(a.type, (StructType, ArrayType)):
+            if is_aggregate(a.type):
                 self._whole(b, a.instruction, a.type, a.offset)
                 continue
             p = self.of_byte[a.offset]
@@ -302,13 +291,13 @@ class _Rewrite:
         """Take a load or store of a struct or an array apart into those of its scalars."""
         whole: Value = undef(type)
         load = i.form.name == "load"
-        for (offset, t), path in zip(fields(type), _leaves(type), strict=True):
-            at = start + offset
+        for leaf in leaves(type):
+            at = start + leaf.offset
             p = self.of_byte[at]
             if load:
-                whole = b.insert_value(whole, p.read(b, at, t), path)
+                whole = b.insert_value(whole, p.read(b, at, leaf.type), leaf.path)
             else:
-                p.write(b, at, b.extract_value(i.operands[0], path))
+                p.write(b, at, b.extract_value(i.operands[0], leaf.path))
         if load:
             i.replace_all_uses_with(whole)
         i.erase()
