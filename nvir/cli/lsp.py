@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import click
 
 from nvir.cli.common import arch_option, reports_errors
@@ -28,7 +31,8 @@ def command(arch: str | None, hints: str) -> None:
       nvir lsp --arch sm_90 --hints lines
     """
     try:
-        from nvir.lsp.server import make_server
+        from nvir.lsp.server import Framed, make_server
     except ImportError as e:
         raise NvirError(f"nvir lsp needs pygls: pip install 'nvir[lsp]' ({e})") from None
-    make_server(arch, hints).start_io()  # type: ignore[arg-type]  # one of the choices
+    stream: Any = Framed(sys.stdin.buffer)
+    make_server(arch, hints).start_io(stream)  # type: ignore[arg-type]  # one of the choices

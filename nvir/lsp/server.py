@@ -15,7 +15,7 @@ import functools
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import PurePosixPath
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types as lsp
@@ -46,6 +46,17 @@ _MARKS = {
     "read": lsp.DocumentHighlightKind.Read, "write": lsp.DocumentHighlightKind.Write,
     "both": lsp.DocumentHighlightKind.Write, "declare": lsp.DocumentHighlightKind.Text,
 }
+
+
+class Framed:
+    """Standard input, in which the next header is found behind bytes that belong to no message."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self.read = stream, stream.read
+
+    def readline(self) -> bytes:
+        line = self._stream.readline()
+        return line[max(0, line.rfind(b"Content-Length:")) :]
 
 
 class Server(LanguageServer):
@@ -105,6 +116,10 @@ class Server(LanguageServer):
     def told(self, e: Exception) -> None:
         kind = lsp.MessageType.Info if isinstance(e, NvirError) else lsp.MessageType.Error
         self.window_log_message(lsp.LogMessageParams(kind, f"nvir: {type(e).__name__}: {e}"))
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """What a client gets wrong, say a change of a text that is not open, is no window's."""
+        self.told(error)
 
     async def answer(self, uri: str, ask: Callable[[Document], _T]) -> _T | None:
         """What `ask` says of the newest text, behind its findings; None where it fails."""

@@ -19,6 +19,7 @@ import attrs
 
 from nvir.ir import (
     UNKNOWN,
+    Constant,
     Function,
     Instruction,
     Module,
@@ -115,6 +116,21 @@ def _problems(i: Instruction, module: Module, function: Function) -> Iterator[tu
     yield from ((code, message) for code, message in found.items() if message is not None)
 
 
+def _alike(i: Instruction) -> tuple[object, ...] | None:
+    """All that `_problems` asks of an instruction of registers and literals: of two alike in it
+    both or neither break a rule. None where operands are more than that."""
+    held: list[object] = [i.form]
+    for v in i.operands:
+        if isinstance(v, Constant):
+            held.append((id(v.type), v.value))
+        elif v.is_tracked and v.definer is not None:
+            held.append(id(v.type))
+        else:
+            return None
+    held += [(id(r.type), r.name == "_") for r in i.results]
+    return None if i.form.is_call else tuple(held)
+
+
 def check(
     source: object, targets: tuple[str, ...] = (), arch: str | None = None,
     module: Module | None = None,
@@ -161,16 +177,23 @@ def check(
         if not d.message.startswith(("unknown instruction", "unknown modifier")):
             newer = d.message.startswith("PTX ISA")
             found.append(("reader", attrs.evolve(d, severity="error") if newer else d))
+    clean: set[tuple[object, ...] | None] = set()
     for f in module.functions:
         held = _shared(f, module) if f.kind == "entry" else []
         if (size := sum(v.size for v in held)) > SHARED_LIMIT:
             tell("shared", f"{f.name} has {size} bytes of shared memory, a block may have "
                  f"{SHARED_LIMIT}", *_largest(held))
         for i in f.instructions():
+            key = _alike(i)
+            if key in clean:
+                continue
+            before = len(found)
             for code, message in _problems(i, module, f):
                 older = capability(arch or module.target) < NO_32_BIT
                 lenient = code == "address" and (older or i.form.op.name in WIDENED)
                 tell(code, message, i.line, i.form.spelling, "warning" if lenient else "error")
+            if key is not None and len(found) == before:
+                clean.add(key)
     return sorted(found, key=_place)
 
 

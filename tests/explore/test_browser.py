@@ -336,6 +336,17 @@ def test_an_unreadable_text_has_its_own_problems_alone(opened):
     assert all(r.startswith("117:") for r in rows)
 
 
+def test_of_a_long_line_only_its_beginning_is_drawn(file):
+    table = f".global .align 4 .b32 t[40000] = {{{', '.join(['123456'] * 40000)}}};"
+    text = SGEMM.read_text("utf-8").replace(".visible .entry", f"{table}\n.visible .entry", 1)
+    p = file(Version(text, "k.ptx", Options(model=True)), "#line=1").page
+    p.click("#ptx .cm-content")
+    p.keyboard.press("Control+Home")
+    shown = p.inner_text("#ptx .cm-line:has-text('.b32 t[')")
+    assert len(shown) < 3100
+    assert f"{len(table) - 3000:,} characters that are not drawn" in shown
+
+
 def test_the_page_opens_on_the_largest_kernel(file):
     head, _, rest = SGEMM.read_text("utf-8").partition(".visible .entry")
     text = f"{head}.visible .entry empty()\n{{\n ret;\n}}\n.visible .entry{rest}"

@@ -122,6 +122,11 @@ def test_too_large_a_text_is_refused(client, monkeypatch):
     monkeypatch.setattr(server, "LARGEST", 1000)
     made = ask(client, {"what": "summary", "text": "x" * 2000})
     assert made.status_code == 413
+    host, port = client.base_url.host, client.base_url.port
+    with socket.create_connection((host, port), 20) as s:  # at once, before it is sent
+        s.sendall(f"POST /data HTTP/1.1\r\nHost: {host}:{port}\r\nx-nvir-token: secret\r\n"
+                  "Content-Length: 99999999\r\n\r\n".encode())
+        assert b" 413 " in s.recv(100)
 
 
 def test_an_edit_is_a_version_of_its_own(client):
@@ -134,6 +139,14 @@ def test_an_edit_is_a_version_of_its_own(client):
     assert "no function" in ask(client, {"what": "kernel", "kernel": "edited"}).json()["error"]
     diff = ask(client, {"what": "against", "version": n}).json()
     assert {f["status"] for f in diff["functions"]} == {"added", "removed"}
+
+
+def test_the_text_that_the_figures_are_of_stays_while_a_newer_one_is_broken(client):
+    good = ask(client, {"what": "summary", "text": SGEMM.read_text()}).json()["version"]
+    ask(client, {"what": "summary", "text": "broken", "version": good})
+    assert ask(client, {"what": "kernel", "kernel": "sgemm", "version": good}).json()["rows"]
+    ask(client, {"what": "summary", "text": SGEMM.read_text()})  # of which the figures then are
+    assert ask(client, {"what": "kernel", "version": good}).status_code == 400
 
 
 def test_each_page_edits_a_text_of_its_own(client):

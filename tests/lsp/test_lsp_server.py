@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -47,6 +49,23 @@ async def changed(client, text, version, uri=URI):
         lsp.VersionedTextDocumentIdentifier(version, uri),
         [lsp.TextDocumentContentChangeWholeDocument(text)],
     ))
+
+
+async def test_what_belongs_to_no_message_and_no_text_is_passed_over():
+    def message(method, **params):
+        body = json.dumps({"jsonrpc": "2.0", "method": method, **params}).encode()
+        return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+    start = message("initialize", id=1, params={"capabilities": {}, "processId": None})
+    change = message("textDocument/didChange", params={
+        "textDocument": {"uri": "file:///no.ptx", "version": 2}, "contentChanges": [{"text": ""}]})
+    end = message("shutdown", id=2, params=None) + message("exit", params=None)
+    command = [sys.executable, "-m", "nvir", "lsp"]
+    given = b"Content-Length: -5\r\n\r\n{}" + start + change + end
+    said = subprocess.run(command, input=given, capture_output=True, timeout=60, check=True).stdout
+    assert b'"id": 1' in said
+    assert b'"id": 2' in said
+    assert b"window/showMessage" not in said
 
 
 def at(text, word, nth=1, inside=0):

@@ -12,30 +12,35 @@ const {
 
 const NONCE = document.querySelector('meta[name="style-nonce"]')?.getAttribute("content") ?? "";
 
+const LONG = 3000; // characters of a line that are drawn; one as long has no colours
+
 // ---------------------------------------------------------------- languages
+
+// Patterns begin with ^, or each is looked for in the rest of the line.
 
 const PTX = StreamLanguage.define({
   name: "ptx",
   startState: () => ({ comment: false }),
   token(/** @type {any} */ s, /** @type {any} */ state) {
+    if (s.string.length > LONG) return s.skipToEnd(), null;
     if (state.comment) {
-      state.comment = !s.match(/.*?\*\//);
+      state.comment = !s.match(/^.*?\*\//);
       if (state.comment) s.skipToEnd();
       return "comment";
     }
     if (s.eatSpace()) return null;
     if (s.match("//")) return s.skipToEnd(), "comment";
     if (s.match("/*")) return (state.comment = true), "comment";
-    if (s.match(/\.(loc|file)\b/)) return s.skipToEnd(), "comment";
-    if (s.match(/"[^"]*"/)) return "string";
-    if (s.match(/@!?%\w+/)) return "controlKeyword";
-    if (s.match(/%(tid|ntid|ctaid|nctaid|laneid|warpid|clock)\w*(\.[xyz])?/)) return "standard";
-    if (s.match(/%[\w$]+/)) return "variableName";
-    if (s.match(/\$[\w$]+:?/)) return "labelName";
-    if (s.match(/\.[a-zA-Z_]\w*/)) return "typeName";
-    if (s.match(/0[fFdDxX][\da-fA-F]+U?|-?\d+(\.\d+)?U?/)) return "number";
-    if (s.match(/(bra|ret|exit|call|trap|brx)\b/)) return "controlKeyword";
-    if (s.match(/[a-zA-Z_][\w$]*/)) return s.string.slice(0, s.start).trim() ? "name" : "keyword";
+    if (s.match(/^\.(loc|file)\b/)) return s.skipToEnd(), "comment";
+    if (s.match(/^"[^"]*"/)) return "string";
+    if (s.match(/^@!?%\w+/)) return "controlKeyword";
+    if (s.match(/^%(tid|ntid|ctaid|nctaid|laneid|warpid|clock)\w*(\.[xyz])?/)) return "standard";
+    if (s.match(/^%[\w$]+/)) return "variableName";
+    if (s.match(/^\$[\w$]+:?/)) return "labelName";
+    if (s.match(/^\.[a-zA-Z_]\w*/)) return "typeName";
+    if (s.match(/^(?:0[fFdDxX][\da-fA-F]+U?|-?\d+(\.\d+)?U?)/)) return "number";
+    if (s.match(/^(bra|ret|exit|call|trap|brx)\b/)) return "controlKeyword";
+    if (s.match(/^[a-zA-Z_][\w$]*/)) return s.string.slice(0, s.start).trim() ? "name" : "keyword";
     s.next();
     return null;
   },
@@ -46,12 +51,12 @@ const SASS = StreamLanguage.define({
   name: "sass",
   token(/** @type {any} */ s) {
     if (s.eatSpace()) return null;
-    if (s.match(/B\d+:.*/)) return "labelName";
-    if (s.match(/@!?U?P\w+/)) return "keyword";
-    if (s.match(/U?R\d+(\.\w+)*|U?RZ/)) return "variableName";
-    if (s.match(/U?P\d|U?PT/)) return "typeName";
-    if (s.match(/-?0x[\da-f]+|-?\d+(\.\d+)?(e[-+]?\d+)?/)) return "number";
-    if (s.match(/[A-Z][A-Z0-9_]*(\.[\w]+)*/)) return "keyword";
+    if (s.match(/^B\d+:.*/)) return "labelName";
+    if (s.match(/^@!?U?P\w+/)) return "keyword";
+    if (s.match(/^(?:U?R\d+(\.\w+)*|U?RZ)/)) return "variableName";
+    if (s.match(/^(?:U?P\d|U?PT)/)) return "typeName";
+    if (s.match(/^(?:-?0x[\da-f]+|-?\d+(\.\d+)?(e[-+]?\d+)?)/)) return "number";
+    if (s.match(/^[A-Z][A-Z0-9_]*(\.[\w]+)*/)) return "keyword";
     s.next();
     return null;
   },
@@ -153,6 +158,36 @@ function decorations(margin, doc, choose) {
   return Decoration.set(ranges, true);
 }
 
+class Rest extends WidgetType {
+  /** @param {number} length */
+  constructor(length) {
+    super();
+    this.length = length;
+  }
+  eq(/** @type {any} */ x) {
+    return x.length === this.length;
+  }
+  toDOM() {
+    return h("span", { class: "rest" }, ` … and ${this.length.toLocaleString("en")} characters that are not drawn`);
+  }
+}
+
+/** What is left out of long lines, such as a table of constants. @param {any} doc */
+function rests(doc) {
+  const ranges = [];
+  let at = 0;
+  for (const line of doc.iterLines()) {
+    if (line.length > LONG) ranges.push(Decoration.replace({ widget: new Rest(line.length - LONG) }).range(at + LONG, at + line.length));
+    at += line.length + 1;
+  }
+  return Decoration.set(ranges);
+}
+const longLines = StateField.define({
+  create: (/** @type {any} */ state) => rests(state.doc),
+  update: (/** @type {any} */ value, /** @type {any} */ tr) => (tr.docChanged ? rests(tr.state.doc) : value),
+  provide: (/** @type {any} */ f) => EditorView.decorations.from(f),
+});
+
 // ---------------------------------------------------------------- a pane
 
 /**
@@ -203,7 +238,7 @@ export class Pane {
       parent: /** @type {HTMLElement} */ (section.querySelector(".editor")),
       state: EditorState.create({
         extensions: [
-          EditorView.cspNonce.of(NONCE), marginField, shown, links,
+          EditorView.cspNonce.of(NONCE), marginField, shown, links, longLines,
           language === "sass" ? [] : [lineNumbers(), lintGutter()],
           this.#margins(), languages[language], COLOURS, undoHistory(), drawSelection(), bracketMatching(),
           highlightActiveLine(), highlightActiveLineGutter(), highlightSelectionMatches(),

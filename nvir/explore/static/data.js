@@ -43,8 +43,16 @@ function stored(key) {
   }
 }
 
-/** Write the state to the address, without a step in the history. */
+let isDue = false;
+
+/** Write the state to the address, without a step in the history, once what changes it is done. */
 export function keepState() {
+  if (!isDue) queueMicrotask(writeState);
+  isDue = true;
+}
+
+function writeState() {
+  isDue = false;
   if (!IS_EXPORTED && TOKEN) localStorage.setItem("nvir-token", TOKEN);
   const text = new URLSearchParams([...state].filter(([, v]) => v !== "")).toString();
   history.replaceState(null, "", `#${text}`);

@@ -316,7 +316,7 @@ export function diffPanel(made, shown, toggle) {
     ...f.changes.map((/** @type {Answer} */ c) => [made.names[f.name], c.metric.replaceAll("_", " "), c.before, c.after]),
     ...f.loops.flatMap((/** @type {Answer} */ x) => x.changes.map((/** @type {Answer} */ c) => [`${made.names[f.name]} · ${x.header}`, c.metric.replaceAll("_", " "), c.before, c.after])),
   ]);
-  return h("div", {}, h("p", {}, made.before.file === made.after.file ? "As opened → as edited " : `${made.before.file} → ${made.after.file} `, h("button", { type: "button", "aria-pressed": shown, onclick: toggle }, shown ? "Hide the changed lines" : "Show the changed lines")),
+  return h("div", {}, h("p", {}, made.before.file === made.after.file ? "As opened → as edited " : `${made.before.file} → ${made.after.file}${made.version ? " as edited" : ""} `, h("button", { type: "button", "aria-pressed": shown, onclick: toggle }, shown ? "Hide the changed lines" : "Show the changed lines")),
     rows.length ? table(["kernel", "figure", "before", "after"], rows) : h("p", { class: "dim" }, "No figure is different."));
 }
 
