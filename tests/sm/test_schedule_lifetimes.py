@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 from schedule_graphs import graph_of, random_graph, stored
 
 from nvir.sm import DependenceGraph, GraphError, check_schedule, lifetimes, modulo_schedule
+from nvir.sm.mii import minimum_ii
 from nvir.sm.schedule.ims import iterative_modulo_schedule
 from nvir.sm.schedule.lifetimes import max_live_bound, measure, min_avg, values_of
+from nvir.sm.schedule.live_bound import live_around
 from nvir.sm.schedule.shorten import shorten
 
 graphs = st.builds(
@@ -100,6 +103,34 @@ def test_bounds_by_hand():
     assert min_avg(graph, 1, values) == 2
     assert max_live_bound(graph, 1, values) == 10
     assert max_live_bound(graph, 4, values) == 3
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_live_around_operations_bounds_every_schedule(seed):
+    """Against all schedules of four operations whose starts lie within three intervals."""
+    rng = random.Random(seed)
+    pairs = [(a, b) for a in range(4) for b in range(a + 1, 4) if rng.random() < 0.7]
+    edges = [(a, b, rng.randint(0, 4), rng.choice((0, 0, 1))) for a, b in pairs]
+    edges += [(b, a, rng.randint(-2, 1), rng.randint(1, 2)) for a, b in pairs if rng.random() < 0.4]
+    graph = DependenceGraph([None] * 4, edges)
+    values = values_of(graph, None, [rng.randint(0, 2) for _ in range(4)])
+    ii = max(2, minimum_ii(graph).mii)
+    least = min(
+        measure(values, ii, times).max_live
+        for times in itertools.product(range(3 * ii + 1), repeat=4)
+        if all(times[b] - times[a] >= gap - far * ii for a, b, gap, far in edges)
+    )
+    assert live_around(graph, ii, values) <= least
+
+
+def test_values_that_meet_at_an_operation_are_live_at_once():
+    """Three operands and a value that lives on; the sum of lives alone would fit one register."""
+    edges = [(k, 4, 1, 0) for k in range(4)] + [(0, 5, 9, 0)]
+    graph = DependenceGraph([None] * 6, edges)
+    values = values_of(graph)
+    assert max_live_bound(graph, 40, values) == 1
+    assert live_around(graph, 40, values) == 4
+    assert live_around(DependenceGraph([None], [(0, 0, 3, 1)]), 2, values_of(graph)) == 0
 
 
 def test_register_edges_and_sizes_are_checked():

@@ -12,7 +12,9 @@ exact         branch and bound on the core
 cpsat         one interval as a model for OR-tools (extra `solve`)
 shorten       shorter lifetimes at the same interval
 anneal        fewer registers where operations can only trade places
+deal          another start for it: the slots dealt out anew, chain by chain
+stages        the iterations in which operations start, slots kept: the least sum of lives
 lifetimes     MaxLive, its lower bounds, modulo variable expansion
-live_bound    a lower bound on lives that knows slots and pipes (OR-tools)
+live_bound    lower bounds: what is live around an operation; lives with slots and pipes (OR-tools)
 check         the judge of every schedule, which shares no code with the rest
 """

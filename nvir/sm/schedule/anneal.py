@@ -3,8 +3,9 @@
 Where every issue slot of the kernel is taken, no operation can move but by whole intervals. So here
 two operations exchange their slots: one goes to a start within its window, whoever issues in that
 slot takes the slot that becomes free, in the iteration where its lives are shortest. First the sum
-of lives is made small; then the fullest slot counts as well, since MaxLive is the mean of the slots
-and what peaks stand out above it.
+of lives is made small; then the fullest slots count as well, how full and how many they are, since
+MaxLive is the mean of the slots and what peaks stand out above it. What an exchange can't do, whole
+parts starting some intervals later, is done before and after (`stages`).
 
 Worse states are taken with a probability that falls (simulated annealing), from a fixed seed, so
 that chains of operations whose lives add up to the same drift together to where they end.
@@ -24,9 +25,11 @@ from nvir.sm.graph import DependenceGraph
 from nvir.sm.schedule.ims import Weighted
 from nvir.sm.schedule.lifetimes import Values, measure
 from nvir.sm.schedule.reservations import ReservationTable
+from nvir.sm.schedule.stages import move_stages
 
-TRIALS = 600  # of each operation, by the sum of lives; half as many by the fullest slot
-MOST = 40_000
+TRIALS = 200  # of each operation by the sum of lives, and half as many more by the fullest slot
+MOST = 14_000
+NARROW = 100  # slots up to which each is counted in all trials, above in fewer
 COLD = 0.3  # cycles: what a trial may make worse in the end
 
 Move = tuple[int, int]  # operation, new start
@@ -62,15 +65,24 @@ class Annealer:
         self.random = random.Random(seed)
         self.lives = [self._life(n) for n in range(count)]
         self.live: list[int] = []  # of each slot, while slots are counted
-        self.peak = 0
+        self.crest = 0  # what the fullest of them cost
 
-    def run(self) -> list[int]:
-        """The starts of least MaxLive that were met."""
-        trials = min(MOST, TRIALS * len(self.times))
-        self._anneal(trials, max(4.0, self.ii / 4))
+    def shorten(self) -> None:
+        """The sum of lives is made small."""
+        self._move_stages()
+        self._anneal(min(MOST, TRIALS * len(self.times)), max(4.0, self.ii / 8))
+        self._move_stages()
+
+    def level(self) -> list[int]:
+        """The starts of least MaxLive that are met, the fullest slot counting as well."""
         self._count_slots()
-        self._anneal(trials // 2, max(2.0, self.ii / 16))
+        trials = min(MOST, TRIALS * len(self.times)) * 3 * NARROW // (2 * max(self.ii, NARROW))
+        self._anneal(trials, max(2.0, self.ii / 16))
         return list(self.times)
+
+    def _move_stages(self) -> None:
+        self.times = move_stages(self.graph, self.ii, self.times, self.values, self.succs)
+        self.lives = [self._life(n) for n in range(len(self.times))]
 
     # ------------------------------------------------------------ annealing
 
@@ -91,7 +103,7 @@ class Annealer:
             self._count_slots()
 
     def _cost(self) -> int:
-        return sum(self.lives) + self.peak * self.ii
+        return sum(self.lives) + self.crest
 
     def _try(self, heat: float) -> int:
         """One trial; by how much the cost has changed."""
@@ -102,7 +114,7 @@ class Annealer:
         some: Sequence[int] = self.touched[moves[0][0]]
         if len(moves) > 1:
             some = list(dict.fromkeys(v for n, _ in moves for v in self.touched[n]))
-        peak = self.peak
+        crest = self.crest
         if self.live:
             self._add(some, -1)
         for n, t in moves:
@@ -114,8 +126,8 @@ class Annealer:
             self.lives[v] = life
         if self.live:
             self._add(some, 1)
-            self.peak = max(self.live)
-            change += (self.peak - peak) * self.ii
+            self.crest = self._fullest()
+            change += self.crest - crest
         good = change <= 0 or self.random.random() < math.exp(-change / heat)
         if good and self._book(old, moves):
             return change
@@ -127,7 +139,7 @@ class Annealer:
             self.lives[v] = life
         if self.live:
             self._add(some, 1)
-            self.peak = peak
+            self.crest = crest
         return 0
 
     # --------------------------------------------------------------- moves
@@ -220,8 +232,13 @@ class Annealer:
         return self.values.sizes[n] * (end - start)
 
     def _count_slots(self) -> None:
-        found = measure(self.values, self.ii, self.times)
-        self.live, self.peak = found.live, found.max_live
+        self.live = measure(self.values, self.ii, self.times).live
+        self.crest = self._fullest()
+
+    def _fullest(self) -> int:
+        """What the fullest slots cost: an interval for each register, a cycle for each slot."""
+        most = max(self.live)
+        return most * self.ii + self.live.count(most)
 
     def _add(self, some: Sequence[int], sign: int) -> None:
         """Count some values in, or out of, the slots in which they live."""

@@ -13,10 +13,10 @@ From MII upwards each interval is asked in order of cost:
 
 Each method of 2 and 3 may find a schedule or prove the interval impossible. Lifetimes are
 then shortened at the interval found; under register pressure, and on pipes, all schedulers are
-asked, and on pipes operations then trade places (`anneal`), CP-SAT going on from there. The answer
-is never worse than that of step 1 alone. Budgets are counted in work and in CP-SAT's deterministic
-time, so that the same seed gives the same answer; the clock is an outer safety of one and a half
-times the budget.
+asked, and on pipes operations then trade places (`anneal`), slots being dealt out anew between
+(`deal`), CP-SAT going on from there. The answer is never worse than that of step 1 alone. Budgets
+are counted in work and in CP-SAT's deterministic time, so that the same seed gives the same answer;
+the clock is an outer safety of one and a half times the budget.
 """
 
 from __future__ import annotations
@@ -43,6 +43,10 @@ PRESSURE = 32
 """Live registers beyond which the other schedulers are asked for fewer at the same interval."""
 SWEEPS = 4
 """Pairs of sweeps to shorten lives on pipes."""
+DEALS = 4
+"""How often the slots of a schedule on pipes are dealt out anew, and annealed again;"""
+LEVELLED = 2
+"""how many of these schedules are annealed for their fullest slot."""
 SWINGABLE = 1000
 """Operations up to which they are: the order of swing scheduling is not linear in time."""
 
@@ -215,14 +219,7 @@ def _of_few_registers(
         for other in _others(graph, ii, values, weights, thorough):
             best = min(best, other, key=lambda candidate: candidate.max_live)
     if thorough and best.max_live > least:
-        table = ReservationTable.of(graph, ii, best.times, best.table.pipes)
-        if table is not None:
-            from nvir.sm.schedule.anneal import Annealer
-
-            times = Annealer(graph, table, best.times, values, weights).run()
-            live = measure(values, ii, times).max_live
-            if live < best.max_live:
-                best = _Candidate(live, best.method, times, table)
+        best = min(best, *_annealed(graph, best, values, weights), key=lambda c: c.max_live)
     if thorough and share and best.max_live > least:
         best = min(best, *_solved(graph, best, values, share), key=lambda found: found.max_live)
     first = min(best.times)
@@ -231,6 +228,33 @@ def _of_few_registers(
         ii, tuple(times), search.lower_bound, bounds, best.method, best.max_live,
         pipe=best.table.pipes,
     )
+
+
+def _annealed(
+    graph: DependenceGraph, best: _Candidate, values: Values, weights: tuple[Weighted, Weighted]
+) -> Iterator[_Candidate]:
+    """What trading places makes of a schedule, its slots being dealt out anew between."""
+    from nvir.sm.schedule.anneal import Annealer
+    from nvir.sm.schedule.deal import deal_anew
+
+    ii = best.table.ii
+    table = ReservationTable.of(graph, ii, best.times, best.table.pipes)
+    if table is None:
+        return
+    states = [Annealer(graph, table, best.times, values, weights)]
+    states[0].shorten()
+    for deal in range(DEALS):
+        least = min(states, key=lambda state: sum(state.lives))
+        dealt = deal_anew(graph, least.table, least.times, weights)
+        if dealt is None:
+            break
+        states.append(Annealer(graph, dealt[1], dealt[0], values, weights, seed=2 + deal))
+        states[-1].shorten()
+    states.sort(key=lambda state: sum(state.lives))
+    for state in states[:LEVELLED]:
+        times = state.level()
+        live = measure(values, ii, times).max_live
+        yield _Candidate(live, best.method, times, state.table)
 
 
 def _solved(

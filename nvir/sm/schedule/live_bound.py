@@ -1,5 +1,6 @@
-"""Registers that every schedule of a loop at an interval needs: a linear program with cuts.
+"""Registers that every schedule of a loop at an interval needs: two proofs.
 
+`live_around` counts what is live at once around some operation. `least_lives` is a linear program.
 Starts of operations and ends of lives are the unknowns, dependences the constraints, the sum of
 lives the objective; over II it bounds MaxLive (R. Huff, 1993). Dependences alone know nothing of
 slots and pipes. So cuts are added, each for operations that take turns: they issue in different
@@ -12,7 +13,8 @@ slots, and those of one pipe start as far apart as each keeps it busy.
 Turns are taken on one unit by operations that are ready at different times and take equally long:
 in the order in which they become ready both the last start and the sum of starts are least.
 
-Cost    O(n^3) in numpy for distances; a linear program of n unknowns and the edges (GLOP).
+Cost    O(n^3) in numpy for distances; O(n^2) for what is live around operations; a linear program
+        of n unknowns and the edges (GLOP).
 Source  R. Huff, "Lifetime-Sensitive Modulo Scheduling", PLDI 1993; the cuts are own work.
 """
 
@@ -51,6 +53,45 @@ def distances(graph: DependenceGraph, ii: int) -> Any | None:
     if (np.diagonal(d) > 0).any():
         return None
     return d
+
+
+def live_around(graph: DependenceGraph, ii: int, values: Values) -> int:
+    """Registers live at once, in every schedule at an II, before or at the start of an operation.
+
+    Let x be the cycles from the start of a value to that moment, L its life. The copy of i
+    iterations before is live if it has started, i * II <= x, and has not ended, x - i * II < L:
+    there are x // II - (x - L) // II of them. Distances bound x on both sides, and L from below:
+    its least life, and from the operation to its last use. Over all x that remain the count is
+    least at the first one, where another copy has just ended, or where the second bound of L takes
+    over: before that it falls nowhere but at such ends, and to no less than at the first of them;
+    behind it never. The least counts of all values add up, for each operation; 0 where II is too
+    small.
+    """
+    import numpy as np
+
+    d = distances(graph, ii)
+    held = [n for n, uses in enumerate(values.uses) if uses and values.sizes[n]]
+    if d is None or not held:
+        return 0
+    reads = [(m, later * ii) for n in held for m, later in values.uses[n]]
+    first = np.cumsum([0] + [len(values.uses[n]) for n in held[:-1]])
+    last_use = np.maximum.reduceat(
+        d[:, [m for m, _ in reads]] + np.array([later for _, later in reads]), first, axis=1
+    )
+    life = np.maximum(last_use[held, np.arange(len(held))], 0)
+    most = 0
+    ahead, behind = d[held].T, d[:, held]
+    for moment in (-1, 0):
+        low = np.where(ahead > NEVER // 2, ahead + moment, NEVER // 4)
+        high = np.where(behind > NEVER // 2, moment - behind, -NEVER)
+        rest = np.where(last_use > NEVER // 2, last_use - moment, NEVER)  # of L, from then on
+        copies = [
+            np.where(x <= high, x // ii - (x - np.maximum(life, x + rest)) // ii, -NEVER)
+            for x in (low, low + (life - low) % ii, np.maximum(low, life - rest))
+        ]
+        least = np.minimum.reduce(copies)
+        most = max(most, int((least * [values.sizes[n] for n in held]).sum(axis=1).max()))
+    return most
 
 
 def least_lives(graph: DependenceGraph, ii: int, values: Values) -> int:
