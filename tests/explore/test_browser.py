@@ -316,8 +316,9 @@ def test_markup_in_names_is_inert(file):
 
 def test_a_note_without_a_place_and_a_tab_that_is_not_there(file):
     text = re.sub(r"\.(reqntid|maxntid).*", "", SGEMM.read_text("utf-8"))
-    p = file(Version(text, "k.ptx", Options(model=True)), "#tab=nonsense").page
+    p = file(Version(text, "k.ptx", Options(model=True)), "#tab=nonsense&block=-3").page
     assert p.get_attribute("#tab-loops", "aria-selected") == "true"
+    assert not re.search("nonsense|block", p.evaluate("location.hash"))
     p.click("#tab-problems")
     shown = p.inner_text("#view")
     assert "is assumed" in shown

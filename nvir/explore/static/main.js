@@ -266,9 +266,10 @@ function showMachine(code) {
   }
   document.body.classList.toggle("no-machine", !code);
   panes.machine.show(code ? text.join("\n") : now.summary.missing ?? "");
-  const counts = machineRows.map((r) => r.live ?? 0);
+  const counts = machineRows.map((r) => r.live ?? 0), most = Math.max(1, ...counts);
+  const top = machineRows.findIndex((r) => r.live === most && r.line === now.kernel?.peak?.line);
   const heat = new Map(machineRows.flatMap(({ live }, i) => (live === undefined ? [] : [[i + 1, [live, () => `${some(live, "vector register")} live`]]])));
-  panes.machine.setMargin({ heat: /** @type {any} */ (heat), most: Math.max(1, ...counts), peak: counts.indexOf(Math.max(...counts)) + 1 });
+  panes.machine.setMargin({ heat: /** @type {any} */ (heat), most, peak: (top < 0 ? counts.indexOf(most) : top) + 1 });
 }
 
 const oldCode = () => h("span", { class: "dim" }, now.summary.note ? "before the edit: ptxas refuses this text" : "before the edit; ptxas is asked …");
@@ -522,7 +523,7 @@ function prepare() {
 async function start() {
   prepare();
   if (state.get("tab") !== chosenTab()) state.delete("tab");
-  if (!/^[1-9]\d*$/.test(state.get("block") ?? "1")) state.delete("block");
+  if (Number(state.get("block") ?? 32) % 32 || Number(state.get("block") ?? 32) < 32) state.delete("block");
   keepState();
   const made = await ask("summary");
   if (made.error) {

@@ -167,7 +167,8 @@ export function whatIfPanel(made, header, act, told, waiting = false) {
   /** Why a setting other than the kernel's own was not tried. @param {string} key @param {string} else_ */
   function only(key, else_) {
     const own = { unroll: "as is", depth: "0", bounds: "none" }[key];
-    return made.refused.find((/** @type {Answer} */ r) => /** @type {any} */ (settingOf({ settings: r.settings }, header))[key] !== own)?.reason ?? else_;
+    const why = made.refused.find((/** @type {Answer} */ r) => /** @type {any} */ (settingOf({ settings: r.settings }, header))[key] !== own)?.reason;
+    return why && key === "bounds" ? `others were not judged: ${why}` : why ?? else_;
   }
 
   /** @param {string} key @param {string} text @param {any[]} values @param {(v: any) => string} show @param {any} start @param {string} why it cannot be moved, where it has one value */
