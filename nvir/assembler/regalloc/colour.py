@@ -67,7 +67,7 @@ def colour(code: Code, orders: list[list[Op]], limit: int, cool: int) -> Colouri
 
 def _is_unknown_call(op: Op) -> bool:
     """A call that follows the calling convention: nothing is known of what it needs."""
-    return op.parent.form.is_call and not op.scratch
+    return op.ends and not op.scratch and op.parent.form.is_call
 
 
 def _across(region: Region, order: list[Op], found: Colouring) -> None:
