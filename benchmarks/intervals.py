@@ -138,8 +138,9 @@ def table(rows: list[dict[str, Any]]) -> Table:
 
 def summary(rows: list[dict[str, Any]]) -> str:
     at_bound = sum(r["ii"] == max(r["rec_mii"], r["res_mii"]) for r in rows)
-    flow, live = (_quartiles([r["max_live"] / max(1, r[bound]) for r in rows])
+    flow, best = (_quartiles([r["max_live"] / max(1, r[bound]) for r in rows])
                   for bound in ("live_flow", "live_bound"))
+    live = sum(r["max_live"] for r in rows) / max(1, sum(r["live_bound"] for r in rows))
     gains = [
         math.exp(statistics.fmean(math.log(r["cycles"][k] / r["pipelined"][k]) for r in rows))
         for k in (0, 1)
@@ -152,7 +153,7 @@ def summary(rows: list[dict[str, Any]]) -> str:
     )
     return exact + (
         f"{len(rows)} loops; II = MII in {at_bound}; MaxLive over the bound of its dependences "
-        f"{flow}, over the best bound known {live} (median, quartiles); "
+        f"{flow}, over the best bound known {best} (median, quartiles), {live:.3f} in sum; "
         f"{statistics.median(r['ms'] for r in rows):.1f} ms a loop (median); predicted gain "
         f"×{gains[0]:.2f} for one warp, ×{gains[1]:.2f} for {WARPS} (geometric means)"
     )
