@@ -78,6 +78,8 @@ class Annealer:
         self._count_slots()
         trials = min(MOST, TRIALS * len(self.times)) * 3 * NARROW // (2 * max(self.ii, NARROW))
         self._anneal(trials, max(2.0, self.ii / 16))
+        self._move_stages()
+        self._count_slots()
         return list(self.times)
 
     def _move_stages(self) -> None:
