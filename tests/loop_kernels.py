@@ -87,7 +87,7 @@ class _Loops(_Kernel):
         kinds: list[tuple[Callable[[], None], int]] = [
             (self.chain, 8), (self.wide_chain, 2), (self.accumulate, 4), (self.invariant, 3),
             (self.small_branch, 3), (self.guarded_access, 2), (self.slow_path, 1),
-            (self.some_word, 5), (self.far_word, 2),
+            (self.some_word, 5), (self.far_word, 2), (self.pick, 3),
         ]
         if self.indices:
             kinds.append((self.linear, 5))
@@ -294,6 +294,23 @@ class _Loops(_Kernel):
             self.out.append(f"{other}:")
             for _ in range(r.randint(1, 2)):
                 self.simple()
+        self.out.append(f"{end}:")
+
+    def pick(self) -> None:
+        """One of two values by a branch of which the sides do nothing else, or nothing at all: edges
+        that differ in what they bring alone."""
+        r = self.rng
+        pool, t = r.choice((("r", "b32"), ("r", "b32"), ("d", "b64"), ("f", "f32")))
+        d, p, other, end = self.reg(pool), self.reg("p"), self.label(), self.label()
+        if r.random() < 0.5:
+            self.put(f"mov.{t} {d}, {self.source(pool)};")
+            self.put(f"@{p} bra {end};")
+        else:
+            self.put(f"@{p} bra {other};")
+            self.put(f"mov.{t} {d}, {self.source(pool)};")
+            self.put(f"bra {end};")
+            self.out.append(f"{other}:")
+        self.put(f"mov.{t} {d}, {self.source(pool)};")
         self.out.append(f"{end}:")
 
     def guarded_access(self) -> None:

@@ -419,6 +419,55 @@ def test_races_between_stores_but_not_between_atomics() -> None:
     run("{ .shared .b32 s; red.shared.add.u32 [s], 1; }", words(1), block=64, check=("race",))
 
 
+COPY = f"""{{ .shared .align 16 .b8 s[512]; {TID} mul.lo.u32 %r2, %r1, 16; mov.u32 %r3, s;
+    add.u32 %r3, %r3, %r2; cvt.u64.u32 %d2, %r2; add.s64 %d2, %d0, %d2;
+    cp.async.ca.shared.global [%r3], [%d2], 16; cp.async.commit_group; BETWEEN
+    ld.shared.u32 %r0, [%r3]; xor.b32 %r2, %r2, OTHER; mov.u32 %r3, s; add.u32 %r3, %r3, %r2;
+    AFTER ld.shared.u32 %r0, [%r3]; }} {STORE.replace("%d0", "%d1")}"""
+
+
+@pytest.mark.parametrize(("between", "after", "said"), [
+    ("cp.async.wait_group 0;", "bar.sync 0;", ""),
+    ("", "bar.sync 0;", "is read while an asynchronous copy to it is under way"),
+    ("st.shared.u32 [%r3], 1;", "", "is written while an asynchronous copy to it is under way"),
+    ("cp.async.wait_all;", "", "is read that thread .* has written with no barrier between"),
+])
+def test_bytes_of_a_copy_are_its_threads_own_when_it_waited(
+    between: str, after: str, said: str
+) -> None:
+    """For others a barrier must stand between."""
+    body = COPY.replace("BETWEEN", between).replace("AFTER", after).replace("OTHER", "16")
+    given, out = np.arange(128, dtype=np.uint32), words(32)
+    if said:
+        with pytest.raises(LaunchError, match=f"race: shared memory {said}"):
+            run(body, given, out, check=("race",))
+    else:
+        run(body, given, out, check=("race",))
+        assert out.tolist() == [4 * (k ^ 1) for k in range(32)]
+
+
+BULK = """{ .shared .align 16 .b8 s[64]; .shared .align 8 .b64 m; mov.u32 %r2, m; mov.u32 %r3, s;
+    mbarrier.init.shared.b64 [%r2], 1; mbarrier.arrive.expect_tx.shared.b64 _, [%r2], 64;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%d0], 64, [%r2];
+    WAIT ld.shared.u32 %r0, [s+8]; st.global.u32 [%d1], %r0; }"""
+WAIT = "W: mbarrier.try_wait.parity.shared.b64 %p0, [%r2], 0; @!%p0 bra W;"
+
+
+def test_bytes_of_a_bulk_copy_are_there_when_its_phase_was_seen() -> None:
+    given, out = np.arange(16, dtype=np.uint32), words(1)
+    run(BULK.replace("WAIT", WAIT), given, out, block=1, check=("race", "uninit"))
+    assert out.tolist() == [2]
+    with pytest.raises(LaunchError, match="read while an asynchronous copy to it is under way"):
+        run(BULK.replace("WAIT", ""), given, out, block=1, check=("race",))
+
+
+def test_an_atomic_on_bytes_that_nobody_wrote_is_told() -> None:
+    body = "{ .shared .b32 s; FIRST red.shared.add.u32 [s], 1; }"
+    run(body.replace("FIRST", "st.shared.u32 [s], 0;"), words(1), block=1, check=("uninit",))
+    with pytest.raises(LaunchError, match="an atomic operation on bytes that were never written"):
+        run(body.replace("FIRST", ""), words(1), block=1, check=("uninit",))
+
+
 def test_loosely_declared_shared_variables_are_aligned() -> None:
     out = words(2, np.uint64)
     run("""{ .shared .b8 c; .shared .b32 a[4]; st.shared.v2.u64 [a], {5, 6};
