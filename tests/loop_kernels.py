@@ -297,8 +297,8 @@ class _Loops(_Kernel):
         self.out.append(f"{end}:")
 
     def pick(self) -> None:
-        """One of two values by a branch of which the sides do nothing else, or nothing at all: edges
-        that differ in what they bring alone."""
+        """One of two values by a branch whose sides do nothing else: edges that differ in what
+        they bring alone."""
         r = self.rng
         pool, t = r.choice((("r", "b32"), ("r", "b32"), ("d", "b64"), ("f", "f32")))
         d, p, other, end = self.reg(pool), self.reg("p"), self.label(), self.label()

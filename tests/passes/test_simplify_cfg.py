@@ -387,3 +387,25 @@ def test_random_programs(seed):
 @pytest.mark.parametrize("seed", range(300, 400))
 def test_many_random_programs(seed):
     same_program(seed, "sroa,mem2reg,simplify-cfg", accepted=True)
+
+
+def test_ways_of_a_switch_that_bring_different_values_stay_apart():
+    """Led past its empty block, a case would come to the join by an edge of another value."""
+    text = """
+        define void @f(ptr %p, i32 %n) {
+        entry:
+          switch i32 %n, label %join [ i32 1, label %one
+            i32 2, label %two ]
+        one:
+          br label %join
+        two:
+          br label %join
+        join:
+          %x = phi i32 [ 3, %entry ], [ 5, %one ], [ 7, %two ]
+          store i32 %x, ptr %p, align 4
+          ret void
+        }"""
+    rewrites("simplify-cfg", text, text)
+    same = text.replace("5, %one", "3, %one")
+    with pytest.raises(AssertionError):  # that one goes
+        rewrites("simplify-cfg", same, same)
