@@ -39,7 +39,7 @@ from nvir.report.names import spoken
 from nvir.report.places import SourceLines, source_text
 from nvir.report.real import NOTHING, RealCode, machine_loop, real_code
 from nvir.report.tuning.table import changes, tuning_json
-from nvir.sm.body import MachineBody
+from nvir.sm.body import BodyInstruction, MachineBody
 from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import PROFILES, Profile, profile_for
 from nvir.tune.search import MOST, PARTITIONS, Judged, Launches, tune
@@ -254,7 +254,7 @@ class Version:
         if body is not None and found is not None:
             stream = body_stream(body, self.machine, found[0])
             code = [i for b in body_path(body, found[0]) for i in body.blocks[b].instructions]
-            slots = [(str(i), i.line) for i in code]
+            slots = [(_spelled(i), i.line) for i in code]
         else:
             stream = loop_stream(loop, self.machine)
             made = [s.operation for s in stream.slots]
@@ -384,6 +384,11 @@ def _band(loop: Loop, f: Function) -> dict[str, Any]:
             "inner": loop.is_innermost}
 
 
+def _spelled(i: BodyInstruction) -> str:
+    """An instruction with the blocks that it names as the page labels them."""
+    return _LABEL.sub(f"B{i.target}", str(i))
+
+
 def _machine_code(body: MachineBody) -> dict[str, Any]:
     """The code: [text, line of the PTX, live vector registers, stall cycles], by block."""
     counts = body.live_counts().blocks
@@ -392,7 +397,7 @@ def _machine_code(body: MachineBody) -> dict[str, Any]:
         "blocks": [
             {"label": f"B{b.index}", "depth": b.loop.depth if b.loop is not None else 0,
              "to": [f"B{s}" for s in b.succs],
-             "code": [[_LABEL.sub(f"B{i.target}", str(i)), i.line, n[0],
+             "code": [[_spelled(i), i.line, n[0],
                        i.control.stall if i.control else 0]
                       for i, n in zip(b.instructions, live, strict=True)]}
             for b, live in zip(body.blocks, counts, strict=True)

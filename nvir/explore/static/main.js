@@ -281,7 +281,7 @@ function margins() {
   const heat = new Map();
   k.rows.line.forEach((/** @type {number} */ n, /** @type {number} */ i) => {
     const count = k.rows.asm[i]; // of a line without code none: those as written are another measure
-    if (count !== null) heat.set(n, [count, () => `${some(count, "register")} live: ${liveAt(k, n).slice(0, 24).map((/** @type {any[]} */ r) => r[0]).join(" ")}`]);
+    if (count !== null) heat.set(n, [count, () => `${some(count, "register")} live; as written: ${liveAt(k, n).slice(0, 24).map((/** @type {any[]} */ r) => r[0]).join(" ")}`]);
   });
   const most = Math.max(1, ...[...heat.values()].map(([n]) => n));
   const loop = state.get("loop");
