@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from nvir.frontend.tree.declarations import Unit
 from nvir.ir.errors import Diagnostic, NvirError, ParseError, Unsupported
 from nvir.ir.module import Module, capability
 from nvir.toolchain.errors import ToolError
@@ -24,6 +23,7 @@ from nvir.toolchain.errors import ToolError
 if TYPE_CHECKING:
     from nvir.frontend.cuda.source import Source
     from nvir.frontend.irgen import Options
+    from nvir.frontend.tree.declarations import Unit
     from nvir.passes.knobs import Knobs
 
 FrontEnd = Literal["auto", "libclang", "clang"]

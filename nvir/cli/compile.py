@@ -280,13 +280,15 @@ def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple
         raise NvirError(f"{file}: takes CUDA sources (.cu), LLVM text (.ll) and trees (.json, "
                         ".py); `nvir opt` reads PTX")
     from nvir.compiler import read_source
-    from nvir.frontend.cuda import Source, read_cuda
+    from nvir.frontend.cuda.source import Source
 
     text = read_bytes(file).decode("utf-8", "surrogateescape")
     name = "<stdin>" if file == STDIO else file
     source = Source(text, name, include, define, std, fast_math, optimise >= 2, flags)
     if front_end is not None:
         return read_source(source, arch, optimise, lines, front_end, knobs)
+    from nvir.frontend.cuda.read import read_cuda
+
     return read_cuda(source, arch)
 
 

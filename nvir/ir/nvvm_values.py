@@ -15,6 +15,7 @@ from typing import Any
 
 import attrs
 
+from nvir.ir import types as ty
 from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.opcodes.form import Form, nvvm_form
 from nvir.ir.text.datum import register
@@ -78,6 +79,10 @@ class ConstantExpr(Value):
 
     def with_operands(self, operands: tuple[Value, ...]) -> ConstantExpr:
         return ConstantExpr(self.form.spelling, operands, self.type, self.aux)
+
+
+# letters of inline assembly's operands in registers
+ASM_CLASSES = {"h": ty.I16, "r": ty.I32, "l": ty.I64, "q": ty.I128, "f": ty.FLOAT, "d": ty.DOUBLE}
 
 
 class InlineAsm(Value):

@@ -183,6 +183,16 @@ def test_options_that_a_set_hangs_on(ahead):
 
 
 @needs_clang
+@pytest.mark.parametrize("variable", [
+    "static __constant__ int v = 3;", "static __device__ int v[2];", "__device__ static int v;"])
+def test_static_variables_that_the_host_names_are_there(tmp_path, compiled, variable):
+    (tmp_path / "value.h").write_text(
+        f"#define VALUE 1\n{variable}\ninline const void *address() {{ return &v; }}\n")
+    for _ in range(2):
+        assert "_ZL1v" in compiled(TEXT)[0]
+
+
+@needs_clang
 def test_a_header_that_was_not_met_is_not_taken_for_read(tmp_path, compiled):
     """`__has_include` is true, and what is not in the text defines A: the guess is wrong."""
     (tmp_path / "real.h").write_text("#define A\n")

@@ -2,7 +2,8 @@
 
     read_cuda(source, ...)      the tree of its kernels and what they reach
 
-    source.py       what is given, and what is told of it
+    source.py       what is given
+    read.py         the tree of that, and what is told of it
     libclang.py     libclang, and the functions that its binding leaves out
     parse.py        clang's command line, the translation unit, diagnostics
     reader.py       kernels, functions, variables: a worklist from the kernels on
@@ -14,6 +15,19 @@
 Source   CUDA C++ Programming Guide; libclang's Index.h; LLVM NVPTX User Guide.
 """
 
-from nvir.frontend.cuda.source import Source, read_cuda, source_of
+from typing import TYPE_CHECKING, Any
+
+from nvir.frontend.cuda.source import Source, source_of
+
+if TYPE_CHECKING:
+    from nvir.frontend.cuda.read import read_cuda
 
 __all__ = ["Source", "read_cuda", "source_of"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "read_cuda":  # that brings the typed tree, which what clang compiles has none of
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from nvir.frontend.cuda.read import read_cuda
+
+    return read_cuda

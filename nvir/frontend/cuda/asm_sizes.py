@@ -12,11 +12,10 @@ from collections.abc import Sequence
 
 import attrs
 
-from nvir.frontend.irgen.intrinsic.inline_asm import CLASSES
 from nvir.ir import CallInfo, Instruction, Module
 from nvir.ir.errors import Diagnostic
 from nvir.ir.layout import size_of
-from nvir.ir.nvvm_values import InlineAsm
+from nvir.ir.nvvm_values import ASM_CLASSES, InlineAsm
 from nvir.ir.types import StructType
 
 
@@ -45,7 +44,7 @@ def _wrong(i: Instruction) -> list[str]:
     return [
         f"asm operand type size({size_of(t)}) does not match type/size implied by constraint "
         f"'{c}'" for c, t in zip(letters, types, strict=False)
-        if c in CLASSES and size_of(t) * 8 != CLASSES[c].bits
+        if c in ASM_CLASSES and size_of(t) * 8 != ASM_CLASSES[c].bits
     ]
 
 

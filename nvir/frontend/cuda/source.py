@@ -1,33 +1,15 @@
-"""A CUDA source as a tree: what is given, what clang says of it, what is told to the user."""
+"""A CUDA source: what is given."""
 
 from __future__ import annotations
 
 import os
 import re
-from ctypes import ArgumentError
 from typing import Any
 
 import attrs
 
-from nvir.frontend.cuda.parse import Parsed, parse
-from nvir.frontend.cuda.reader import Reader
-from nvir.frontend.depth import MAX_NESTING, on_a_large_stack, room
-from nvir.frontend.tree.declarations import Unit
 from nvir.ir.document import read_file
-from nvir.ir.errors import Diagnostic, NvirError, ParseError, Unsupported
-
-MORE = 40  # diagnostics that are told
-
-
-class UnsupportedSource(Unsupported):
-    """C++ that the tree cannot say, told as a compiler does: place, source line, caret."""
-
-    def __init__(self, what: str, where: Diagnostic) -> None:
-        super().__init__(what, where=f"{where.file}:{where.line}:{where.col}")
-        self.diagnostic = where
-
-    def __str__(self) -> str:
-        return str(self.diagnostic)
+from nvir.ir.errors import Diagnostic, NvirError
 
 
 @attrs.frozen
@@ -68,58 +50,6 @@ def source_of(given: Any, **options: Any) -> Source:
     if not isinstance(given, str):
         raise TypeError(f"a source is a path, str or bytes, not {type(given).__name__}")
     return Source(given, **options)
-
-
-def read_cuda(source: Any, arch: str = "sm_80", **options: Any) -> tuple[Unit, list[Diagnostic]]:
-    """The tree of a source, unchecked, and clang's warnings.
-
-    Raises ParseError with clang's diagnostics where a function that a kernel reaches is wrong,
-    and where there is no kernel; Unsupported, with its place, for C++ that the tree cannot say.
-    """
-    s = source_of(source, **options)
-    return on_a_large_stack(lambda: _read(s, arch))
-
-
-def _read(s: Source, arch: str) -> tuple[Unit, list[Diagnostic]]:
-    parsed = parse(s.text, s.name, arch, s.include, s.define, s.std, s.fast_math, s.flags)
-    reader = Reader(parsed, s.unroll)
-    problem: NvirError | None = None
-    unit = Unit()
-    with room(MAX_NESTING):
-        try:
-            unit = reader.unit()
-        except NvirError as e:
-            problem = e
-        except (ValueError, LookupError, TypeError, AttributeError, AssertionError,
-                RuntimeError, StopIteration, ArgumentError) as e:
-            # what libclang's binding cannot name, or a shape of the tree that is not foreseen
-            what = f"something that the reader of C++ does not understand ({e!r})"
-            problem = Unsupported(what, where=reader.where())
-    read = [*reader.cursors, *reader.bodiless, *reader.variables]
-    if problem is not None and reader.at is not None:
-        read.append(reader.at)
-    errors, warnings = parsed.judge(read)
-    errors += [] if errors else [*parsed.lost(), *reader.missing()]
-    if errors:
-        raise ParseError(errors[:MORE])
-    if problem is not None:
-        raise _located(problem, reader, parsed)
-    if not any(f.is_kernel for f in unit.functions):
-        wrong = [d for d in parsed.diagnostics() if d.severity == "error"]
-        raise ParseError([no_kernel(parsed.source, parsed.file), *wrong[:MORE]])
-    return unit, warnings
-
-
-def _located(problem: NvirError, reader: Reader, parsed: Parsed) -> NvirError:
-    """An Unsupported with the source line that it is about."""
-    if not isinstance(problem, Unsupported) or reader.at is None:
-        return problem
-    place = reader.failed or reader.place(reader.at)
-    lines = parsed.lines(place.file)
-    line = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
-    what = str(problem).removeprefix("unsupported: ").rpartition(" at ")[0] or str(problem)
-    told = Diagnostic(f"unsupported: {what}", place.file, place.line, place.column, line, "error")
-    return UnsupportedSource(what, told)
 
 
 def no_kernel(source: str, file: str) -> Diagnostic:

@@ -25,13 +25,16 @@ from nvir.toolchain.process import run
 HEADERS = Path(__file__).parents[1] / "clang_include"  # what clang asks for and CUDA no longer has
 FIRST = HEADERS / "first"  # what is found before all others
 _ROOM = 1 << 30
-_FORM = "2"  # of what is kept
+_FORM = "3"  # of what is kept
 _EMIT = ("-Xclang", "-emit-pch", "-fpch-instantiate-templates")
 LISTED = ("-H", "-fshow-skipped-includes")  # clang tells each include, of what it has read, too
 _ENTERED = re.compile(r"^(\.+) (.*)$", re.M)
 _FOLDERS = ("-I", "-isystem", "-iquote")
 _HEADER = ("h", "hh", "hpp", "cuh", "inl", "inc", "hxx")
 _DEFINE = re.compile(r"#define (\w+)(?:\(.*| ?(.*))")
+_VARIABLES = tuple(map(re.compile, (
+    rb"__constant__|__managed__", rb"static\s+__device__\s[\w\s:<>,*&]*[\[=;]",
+    rb"__device__\s+static\s[\w\s:<>,*&]*[\[=;]")))
 _BLANK = re.sub(rb"\W", b" ", bytes(range(256)))  # what no word has
 
 
@@ -97,7 +100,7 @@ def of_all(command: Sequence[str], project: Sequence[str], folder: Path) -> Path
         kept = folder / f"{key(command, place)}.pch"
         first = [x for option, x in pairs(command) if option == "-include"]
         wished(kept, "".join(f'#include "{x}"\n' for x in first))  # as clang lists these alone
-        there = made(without("-include", command), kept, notes=lambda file, listed: {
+        there = made(without("-include", command), kept, trusted=True, notes=lambda file, listed: {
             ".names": str(HeaderFacts.read(on(file, command), listed, HeaderFacts.empty()))})
         return kept if there else None
 
@@ -118,10 +121,11 @@ def wished(kept: Path, start: str) -> bool:
 
 
 def made(command: Sequence[str], kept: Path, needs: frozenset[str] = frozenset(),
-         notes: Callable[[Path, str], dict[str, str]] | None = None) -> bool:
+         notes: Callable[[Path, str], dict[str, str]] | None = None, *,
+         trusted: bool = False) -> bool:
     """Is the file there, or can it be made of the source that `wished` wrote? Where that failed
     there is a mark. `needs`: headers that it must meet. `notes` makes texts to be kept beside it,
-    by suffix, of the file and clang's list of what it read."""
+    by suffix, of the file and clang's list of what it read. `trusted` headers have no variables."""
     source, failed = kept.with_suffix(".cu"), kept.with_suffix(".failed")
     if kept.is_file():
         kept.with_suffix(".used").touch()  # to its own time, a file made on top is held
@@ -135,13 +139,24 @@ def made(command: Sequence[str], kept: Path, needs: frozenset[str] = frozenset()
         if done.returncode or not file.is_file():
             failed.touch()
             return False
-        if not needs <= {path for _, path in entered(done.stderr)}:
+        read = {path for _, path in entered(done.stderr)}
+        if not trusted and any(map(_has_variables, read)):
+            failed.touch()
+            return False
+        if not needs <= read:
             return False
         for suffix, text in (notes(file, done.stderr) if notes else {}).items():
             replace(kept.with_suffix(suffix), text)
         file.rename(kept)
     _tidy(kept.parent)
     return True
+
+
+def _has_variables(path: str) -> bool:
+    """Are there static variables of the device in a file? Where host code names one, clang gives it
+    to the host, but forgets that of a kept file."""
+    data = Path(path).read_bytes()
+    return any(pattern.search(data) for pattern in _VARIABLES)
 
 
 def replace(file: Path, text: str) -> None:

@@ -35,6 +35,7 @@ from nvir.frontend.tree.layout import size_of
 from nvir.frontend.tree.statements import Asm, AsmOperand
 from nvir.frontend.tree.types import Array, is_aggregate, strip, underlying
 from nvir.ir import types as ty
+from nvir.ir.nvvm_values import ASM_CLASSES
 from nvir.ir.text.trace import note, step
 from nvir.ir.values import Constant, Value, undef
 
@@ -50,8 +51,6 @@ TAGS: dict[int, str] = {
 _TAG_OF = {letter: tag for tag, letter in TAGS.items()}
 _THROUGH_POINTER = frozenset((0x14, 0x15, 0x16, 0x18, 0x26, 0x2A))
 _MEMORY = frozenset((0x19, 0x1B, 0x1C))
-CLASSES: dict[str, ty.Type] = {"h": ty.I16, "r": ty.I32, "l": ty.I64, "q": ty.I128,
-                                "f": ty.FLOAT, "d": ty.DOUBLE}
 _TIED = "tied input/output operands not supported!"
 
 
@@ -196,7 +195,7 @@ def _slot(g: IRGenState, o: AsmOperand, letter: str) -> ty.Type:
     if is_aggregate(t):
         raise IRGenError("an asm operand must have scalar type", o.place)
     size = size_of(t)
-    wanted = CLASSES.get(letter)
+    wanted = ASM_CLASSES.get(letter)
     if wanted is not None and wanted.bits != size * 8:
         raise IRGenError(
             f"asm operand type size({size}) does not match type/size implied by constraint "
