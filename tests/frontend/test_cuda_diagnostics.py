@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import nvir
 from nvir.cli import main
-from nvir.frontend.cuda.source import read_cuda
+from nvir.frontend.cuda import read_cuda
 from nvir.ir.errors import NvirError, ParseError, Unsupported
 
 pytest.importorskip("clang.cindex")

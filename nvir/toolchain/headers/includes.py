@@ -64,16 +64,16 @@ class Own:
         self.cuda = [f for f in given if (f / "cuda_runtime.h").is_file()]
         self.folders = [f for f in given if f not in self.cuda]
         self.named: dict[str, None] = {}
-        self.wants = set[str]()
         self.files: dict[Path, list[tuple[str, str]]] = {}
-        self._take(self.top, _directives(text))
+        self.files[self.top], self.wants = _directives(text)
         todo = [self.top, *filter(None, (self.find(f'"{x}"', self.top) for x in self.before))]
         seen = set(todo)
         while todo:
             path = todo.pop()
             if path not in self.files:
                 stat = path.stat()
-                self._take(path, _of_file(path, stat.st_mtime_ns, stat.st_size))
+                self.files[path], wants = _of_file(path, stat.st_mtime_ns, stat.st_size)
+                self.wants |= wants
             for word, rest in self.files[path]:
                 header = _HEADER.match(rest) if word == "include" else None
                 if header is None:
@@ -85,10 +85,6 @@ class Own:
                     seen.add(own)
                     todo.append(own)
 
-    def _take(self, path: Path, read: tuple[list[tuple[str, str]], frozenset[str]]) -> None:
-        self.files[path] = read[0]
-        self.wants |= read[1]
-
     def find(self, header: str, where: Path) -> Path | None:
         """The own file that an include in another means, if it is one."""
         near = [where.parent, self.top.parent] if header[0] == '"' else []
@@ -98,7 +94,7 @@ class Own:
     def reached(self, options: Sequence[str], macros: Mapping[str, str]) -> Reached:
         """The headers that are included for certain. `macros`: those that are there before, with
         their text; what no file here defines and is not among these is taken as undefined."""
-        return _Reading(self, options, macros).walked()
+        return _Reading(self, options, macros).made
 
 
 @functools.lru_cache(1000)
@@ -128,12 +124,9 @@ class _Reading:
         self.made = Reached({}, {}, {}, set())
         self.once: set[Path] = set()
         self.certain = _YES
-
-    def walked(self) -> Reached:
-        for name in self.own.before:
-            self._include(f'"{name}"', self.own.top, _YES, 0)
-        self._file(self.own.top, _YES, 0)
-        return self.made
+        for name in own.before:
+            self._include(f'"{name}"', own.top, _YES, 0)
+        self._file(own.top, _YES, 0)
 
     def _file(self, path: Path, sure: int, depth: int) -> None:
         if path in self.once or depth > _DEEPEST:

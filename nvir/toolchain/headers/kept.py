@@ -43,19 +43,15 @@ class HeaderFacts:
     """What is in some headers: how they and their folders are called, all words, and the macros
     that there are behind them."""
 
-    called: frozenset[str]
-    words: frozenset[str]
-    macros: dict[str, str]
+    called: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    macros: dict[str, str] = attrs.field(factory=dict)
 
     @staticmethod
     def of(kept: Path) -> HeaderFacts:
         """Those of a kept file."""
         called, words, macros = json.loads(kept.with_suffix(".names").read_text("utf-8"))
         return HeaderFacts(frozenset(called), frozenset(words), macros)
-
-    @staticmethod
-    def empty() -> HeaderFacts:
-        return HeaderFacts(frozenset(), frozenset(), {})
 
     @staticmethod
     def read(command: Sequence[str], listed: str, below: HeaderFacts) -> HeaderFacts:
@@ -89,9 +85,7 @@ def hung_on(project: Sequence[str], facts: HeaderFacts) -> list[str]:
 
 def on(kept: Path | None, command: Sequence[str]) -> list[str]:
     """nvir's command with a kept file in place of what it includes, where there is one."""
-    if kept is None:
-        return [*command]
-    return [*without("-include", command), "-include-pch", str(kept)]
+    return [*without("-include", command), "-include-pch", str(kept)] if kept else [*command]
 
 
 def of_all(command: Sequence[str], project: Sequence[str], folder: Path) -> Path | None:
@@ -101,7 +95,7 @@ def of_all(command: Sequence[str], project: Sequence[str], folder: Path) -> Path
         first = [x for option, x in pairs(command) if option == "-include"]
         wished(kept, "".join(f'#include "{x}"\n' for x in first))  # as clang lists these alone
         there = made(without("-include", command), kept, trusted=True, notes=lambda file, listed: {
-            ".names": str(HeaderFacts.read(on(file, command), listed, HeaderFacts.empty()))})
+            ".names": str(HeaderFacts.read(on(file, command), listed, HeaderFacts()))})
         return kept if there else None
 
     kept = one(command, "")
@@ -115,8 +109,7 @@ def wished(kept: Path, start: str) -> bool:
     source = kept.with_suffix(".cu")
     if source.exists():
         return True
-    with contextlib.suppress(FileExistsError), source.open("xb") as f:
-        f.write(start.encode("utf-8", "surrogateescape"))
+    source.write_bytes(start.encode("utf-8", "surrogateescape"))
     return False
 
 
@@ -136,11 +129,9 @@ def made(command: Sequence[str], kept: Path, needs: frozenset[str] = frozenset()
         file = Path(place) / kept.name
         listed = LISTED if needs else LISTED[:1]
         done = run([*command, *_EMIT, *listed, source, "-o", file], cwd=Path.cwd())
-        if done.returncode or not file.is_file():
-            failed.touch()
-            return False
         read = {path for _, path in entered(done.stderr)}
-        if not trusted and any(map(_has_variables, read)):
+        if (done.returncode or not file.is_file()
+                or (not trusted and any(map(_has_variables, read)))):
             failed.touch()
             return False
         if not needs <= read:

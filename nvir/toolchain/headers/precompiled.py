@@ -98,19 +98,20 @@ def attempts(command: Sequence[str], project: Sequence[str], own: Own) -> Iterat
         base = more = None
         if not kept.is_file() and (base := of_all(command, project, folder)) is not None:
             more = None if mark.exists() else shared_headers(command, project, own, base)
+        needs = frozenset(more.headers.values() if more else ())
         if (end or "-include" in project) and wished(kept, start):
-            below = [(base, frozenset[str]())]
-            if more is not None:
-                below.insert(0, (more.file, more.needs))
-            if any(made([*on(file, command), *project], kept, needs) for file, needs in below):
+            ahead: dict[Path | None, frozenset[str]] = {more.file: needs} if more else {}
+            if any(made([*on(file, command), *project], kept, met)
+                   for file, met in (ahead | {base: frozenset[str]()}).items()):
                 line = text.count("\n", 0, end) + 1 + bool(end)
                 again = "".join(f"#ifdef nvir_within_{n + 1}\n" for n in range(depth))
                 rest = text[end:].partition("\n")[2] if end else text
                 yield Attempt([*without("-include", options), *_CHECKED, "-include-pch", str(kept)],
                               f'{again}#line {line} "{name}"\n{rest}', kept)
         if more is not None:
+            more.file.with_suffix(".used").touch()
             yield Attempt([*on(more.file, command), *project, *_CHECKED, *LISTED], whole,
-                          more.file, needs=more.needs, mark=mark)
+                          more.file, needs=needs, mark=mark)
         if (base := base or of_all(command, project, folder)) is not None:
             yield Attempt([*on(base, command), *project, *_CHECKED], whole, base, whole=True)
     except (OSError, ToolError):  # no room, no home, or one that cannot be written to

@@ -11,7 +11,6 @@ project that belongs to. Whether clang really met each header is asked when the 
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import heapq
@@ -56,17 +55,12 @@ class Shared:
     hung: list[str]
     depth: int
 
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset(self.headers.values())
-
     @staticmethod
     def of(note: Path) -> Shared:
         return Shared(note.with_suffix(".pch"), **json.loads(note.read_text("utf-8")))
 
     def __str__(self) -> str:
-        return json.dumps({"headers": self.headers, "files": self.files, "hung": self.hung,
-                           "depth": self.depth})
+        return json.dumps(attrs.asdict(self, filter=lambda field, _: field.name != "file"))
 
     def clash(self, reached: Reached, facts: HeaderFacts, known: HeaderFacts) -> int:
         """How many headers of a source come before all that means something to those here which
@@ -75,11 +69,11 @@ class Shared:
                   if facts.macros.get(name) != known.macros.get(name)]
         events += [(n, name, _USES if name in reached.plain else _CALLS)
                    for name, n in reached.defined.items() if name in facts.words]
-        note, asked = self.file.with_suffix(".asked"), dict[str, bool]()
-        with contextlib.suppress(OSError, ValueError):
-            asked = json.loads(note.read_text("utf-8"))
-        before, found, read = len(asked), len(reached.headers), functools.cache(_bare)
-        for n, name, form in sorted(events):
+        note = self.file.with_suffix(".asked")
+        asked = json.loads(note.read_text("utf-8")) if note.exists() else {}
+        before, found, read = len(asked), len(reached.headers), functools.cache(
+            lambda path: _COMMENT.sub(b" ", Path(path).read_bytes()))
+        for n, name, form in events:
             pattern = form % re.escape(name)
             later = [h for h in self.headers if reached.headers.get(h, n) >= n]
             key = " ".join([pattern, *later])
@@ -88,16 +82,10 @@ class Shared:
                 paths = (path for h in later for path in self.files.get(h, ()))
                 asked[key] = any(means(read(path)) for path in paths)
             if asked[key]:
-                found = n
-                break
+                found = min(found, n)
         if len(asked) > before:
             replace(note, json.dumps(asked))
         return found
-
-
-def _bare(path: str) -> bytes:
-    """A file without comments."""
-    return _COMMENT.sub(b" ", Path(path).read_bytes())
 
 
 def shared_headers(command: Sequence[str], project: Sequence[str], own: Own,
@@ -107,7 +95,7 @@ def shared_headers(command: Sequence[str], project: Sequence[str], own: Own,
     known = HeaderFacts.of(base)
     reached = own.reached(project, known.macros)
     whole = len(reached.headers)
-    best, here = None, HeaderFacts.empty()
+    best, here = None, HeaderFacts()
     kept = [one for note in base.parent.glob(f"{base.stem}-*.set")
             if (one := Shared.of(note)).file.is_file()]
     for one in sorted(kept, key=lambda x: len(x.headers), reverse=True):
@@ -117,7 +105,7 @@ def shared_headers(command: Sequence[str], project: Sequence[str], own: Own,
                 best, here = one, facts
                 break
     if not _more(reached.headers, known, here):
-        return _used(best)
+        return best
     called = {_name(h) for h in reached.headers}
     near, free = here, whole  # so many headers may be read ahead, as far as other sets tell
     for one in heapq.nlargest(_OTHERS, kept, lambda x: len(x.headers.keys() & reached.headers)):
@@ -137,19 +125,12 @@ def shared_headers(command: Sequence[str], project: Sequence[str], own: Own,
         if new is None or new[0].clash(reached, new[1], known) < whole:
             break
         best, here = new
-    return _used(best)
-
-
-def _used(best: Shared | None) -> Shared | None:
-    if best is not None:
-        best.file.with_suffix(".used").touch()
     return best
 
 
 def _more(headers: Iterable[str], known: HeaderFacts, here: HeaderFacts) -> list[str]:
     """The headers that are worth to be kept and are not."""
-    there = known.called | here.called
-    return [h for h in headers if _name(h) not in there and _dear(h)]
+    return [h for h in headers if _name(h) not in known.called | here.called and _dear(h)]
 
 
 def _name(header: str) -> str:
@@ -158,10 +139,8 @@ def _name(header: str) -> str:
 
 def _dear(header: str) -> bool:
     """Does a header take more time than a look at it is worth? Those of C don't."""
-    name = header[1:-1]
-    if _OF_C.fullmatch(header):
-        return False
-    return not name.endswith(".h") or any((f / name).is_file() for f in header_folders())
+    return not _OF_C.fullmatch(header) and (not header[:-1].endswith(".h") or any(
+        (f / header[1:-1]).is_file() for f in header_folders()))
 
 
 def _new(command: Sequence[str], given: tuple[Sequence[str], Sequence[str]], base: Path,
