@@ -24,7 +24,7 @@ from nvir.ir.errors import NOTES, Diagnostic, NvirError
 from nvir.ir.module import capability
 from nvir.toolchain.errors import ToolMissing
 from nvir.toolchain.find import clang_headers, find, header_folders
-from nvir.toolchain.headers.includes import Own
+from nvir.toolchain.headers.includes import PARTS, Own
 from nvir.toolchain.headers.kept import FIRST, HEADERS, entered
 from nvir.toolchain.headers.precompiled import attempts
 from nvir.toolchain.process import TIMEOUT, run, workspace
@@ -143,10 +143,10 @@ def clang_ll(text: str, name: str, arch: str, include: Sequence[str] = (),
                *(f"-D{text}" for text in define), *flags]
     joined = _SPLIT.sub(r"<<<\1\2\3>>>", text)
     own = Own(joined, name, project)
-    given += [f"-DNVIR_{part}" for part in Own.parts if part in own.wants]
+    given += [f"-DNVIR_{part}" for part in PARTS if part in own.wants]
     made = _compiled(given, project, own, timeout)
     if made.text is None and any(_PARTS.search(d.message) for d in made.told):
-        given += [f"-DNVIR_{part}" for part in Own.parts if part not in own.wants]
+        given += [f"-DNVIR_{part}" for part in PARTS if part not in own.wants]
         made = _compiled(given, project, own, timeout)
     refused = {d.file for d in made.told if d.message == _SHARED}
     if made.text is not None or not refused:

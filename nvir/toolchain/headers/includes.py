@@ -24,7 +24,7 @@ _DIRECTIVE = re.compile(
 _HEADER = re.compile(r"\s*(<[^>\n]+>|\"[^\"\n]+\")")
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_WANTS = {  # parts of CUDA's headers that clang reads before a source and few name
+PARTS = {  # parts of CUDA's headers that clang reads before a source and few name
     "TEXTURES": re.compile(r"\b(?:tex|surf)(?:[123]D|Cube|(?:ture|ace)_ind|\s*##)"),
     "CURAND": re.compile("curand"),
 }
@@ -50,10 +50,7 @@ class Reached:
 
 class Own:
     """A source and its own headers. `named`: the others that these include, whatever `#if` they
-    stand in; `wants`: of the `parts` that clang reads only if asked to, those that are mentioned.
-    """
-
-    parts = tuple(_WANTS)
+    stand in; `wants`: of the PARTS those that are mentioned."""
 
     def __init__(self, text: str, name: str, options: Sequence[str]) -> None:
         self.text, self.name = text, name
@@ -106,7 +103,7 @@ def _directives(text: str) -> tuple[list[tuple[str, str]], frozenset[str]]:
     """The directives of a text, and the parts that it mentions."""
     bare = _COMMENT.sub(lambda m: "\n" * m[0].count("\n") or " ", text)
     return ([(m[1], m[2]) for m in _DIRECTIVE.finditer(bare)],
-            frozenset(part for part, named in _WANTS.items() if named.search(text)))
+            frozenset(part for part, named in PARTS.items() if named.search(text)))
 
 
 class _Reading:
