@@ -2,11 +2,10 @@
 
     shared_headers(command, project, own, base)  ->  Shared: a kept file and what it takes for given
 
-A source's files include headers of others, in any order and with code of its own between. Those
-that it includes for certain (`includes.py`) may as well be read first, so long as nothing before
-the place where they stand means anything to them: no macro that it defines is a word of theirs, and
-no macro of theirs is asked for. So a kept set serves each source that includes all of it, whichever
-project that belongs to. Whether clang really met each header is asked when the source is compiled.
+Headers that a source includes for certain (`includes.py`) may as well be read first, so long as
+nothing before the place where they stand means anything to them: no macro that it defines is a word
+of theirs, and no macro of theirs is asked for. So a kept set serves each source of any project that
+includes all of it. Whether clang really met each header is asked when the source is compiled.
 """
 
 from __future__ import annotations
@@ -63,8 +62,7 @@ class Shared:
         return json.dumps(attrs.asdict(self, filter=lambda field, _: field.name != "file"))
 
     def clash(self, reached: Reached, facts: HeaderFacts, known: HeaderFacts) -> int:
-        """How many headers of a source come before all that means something to those here which
-        it includes later, or not at all. `known`: of the kept file below all."""
+        """How many headers come before all that means something to those here that come later."""
         events = [(n, name, _DEFINES) for name, n in reached.tested.items()
                   if facts.macros.get(name) != known.macros.get(name)]
         events += [(n, name, _USES if name in reached.plain else _CALLS)
@@ -90,8 +88,7 @@ class Shared:
 
 def shared_headers(command: Sequence[str], project: Sequence[str], own: Own,
                    base: Path) -> Shared | None:
-    """The set to read ahead of a source, on top of the kept file `base`: the largest there is, or
-    a new one where that lacks much."""
+    """The largest set to read ahead of a source, on top of the kept file `base`, or a new one."""
     known = HeaderFacts.of(base)
     reached = own.reached(project, known.macros)
     whole = len(reached.headers)
@@ -145,8 +142,7 @@ def _dear(header: str) -> bool:
 
 def _new(command: Sequence[str], given: tuple[Sequence[str], Sequence[str]], base: Path,
          best: Shared | None, here: HeaderFacts, again: bool) -> tuple[Shared, HeaderFacts] | None:
-    """A set that is made now, of the options of a project and headers, on top of `best`; `again`:
-    only if it is wished for again."""
+    """A set of a project's options and headers, on top of `best`; `again`: if wished for again."""
     options, wanted = without("-include", given[0]), given[1]
     parts = [os.getcwd(), *sorted(wanted), *options]
     word = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
