@@ -25,6 +25,7 @@ from nvir.sm.profile import Profile
 from nvir.sm.templates.lookup import template
 
 _PREDICATES = 7
+_OF_ADDRESSES = frozenset(("S2UR", "R2UR"))
 SLACK = 8  # registers that an order for time may take beyond those that are predicted
 _STACK_POINTER = Span(VECTOR, STACK_POINTER, 1)
 
@@ -94,10 +95,14 @@ def _span(v: int, p: Prediction, found: Colouring) -> Span | None:
 
 def _families(op: Op, profile: Profile) -> list[str]:
     if op.family:
-        return [op.family]
+        return op.family.split()
     i = op.parent
     if i.form.terminator:
         return ["BRA" if i.block is not None and i.block.succs else "EXIT"]
     steps = template(shape_of(i, profile.features)) if not i.form.is_phi else None
     names = [s.family for s in steps or () if s.family != "=" and not s.rare]
+    if i.form.addresses:  # those of local memory need no arithmetic, others are made elsewhere
+        names = [n for n in names if n not in _OF_ADDRESSES and not n.startswith("U")]
+        if i.form.space == "local":
+            names = [n for n in names if n in ("LDL", "STL")]
     return names or ["MOV"]

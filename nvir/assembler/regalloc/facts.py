@@ -17,7 +17,8 @@ from nvir.assembler.regalloc.tables import (
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.form import Form
-from nvir.ir.types import SCALARS
+from nvir.ir.types import SCALARS, Type
+from nvir.ir.values import Constant, Value
 
 _SLOW = (OpKind.DIVIDE, OpKind.SPECIAL)
 _SPACES = {"global": 1, "shared": 2, "local": 4, "param": 8, "const": 16}
@@ -41,7 +42,10 @@ class Facts:
     fused    the kind of rows whose operation does it as well (LEA, IADD3, LOP3, FFMA), or None
     names_uniform  it can read a uniform register
     operands  how many operands one alone of which may be no vector register; 0: any
+    high     the high word of an unsigned product of words
     sum64    a 64-bit sum, which takes over products and scaled indices
+    product  a product of 64 bits (see `steps`)
+    by_words a 64-bit operation that is one on each word
     steps    a division that is made of several operations (see `steps`)
     ends     it has a slow path, which ends a block of the machine's
     issue    cycles until the next operation can be issued
@@ -52,9 +56,9 @@ class Facts:
     """
 
     __slots__ = (
-        "ends", "fused", "global_access", "grouped", "groups", "issue", "kind", "latency", "masked",
-        "names_uniform", "operands", "pairs", "rule", "scratch", "space", "steps", "sum64",
-        "uniform", "variable",
+        "by_words", "ends", "fused", "global_access", "grouped", "groups", "high", "issue",
+        "kind", "latency", "masked", "names_uniform", "operands", "pairs", "product", "rule",
+        "scratch", "space", "steps", "sum64", "uniform", "variable",
     )
 
     def __init__(self, f: Form) -> None:
@@ -68,7 +72,18 @@ class Facts:
         self.fused = _fused(f)
         self.operands = f.n_sources if f.kind in _ONE_OUTSIDE else 0
         self.sum64 = integer and f.kind is OpKind.SUM and f.commutes and _bits(f) == 64
-        if self.sum64:
+        self.product = (
+            integer and f.guard is None and f.kind is OpKind.MULTIPLY and f.n_results == 1
+            and (("lo" in f.mods and _bits(f) == 64) or (f.name == "mul" and "wide" in f.mods))
+        )
+        self.high = f.name == "mul" and "hi" in f.mods and integer and f.guard is None and (
+            f.type is not None and f.type.name == "u32")
+        self.by_words = (
+            integer and f.guard is None and f.n_results == 1 and _bits(f) == 64
+            and f.kind in (OpKind.LOGIC, OpKind.SHIFT, OpKind.SUM, OpKind.SELECT)
+            and not f.carry_in and not f.carry_out
+        )
+        if self.sum64 or self.product:
             self.operands = 0
         self.kind = _kind(f)
         self.space = _SPACES.get(f.space.split("::")[0], _ANY)
@@ -111,9 +126,9 @@ def _fused(f: Form) -> OpKind | None:
         return None
     if f.kind is OpKind.MULTIPLY:
         return OpKind.SUM
-    if t.kind == "f" or t.bits == 64:
+    if t.kind == "f":
         return None
-    if f.kind is OpKind.SUM or f.name == "shl":
+    if f.kind is OpKind.SUM or f.name == "shl" or (f.name == "shr" and t.bits == 32):
         return OpKind.SUM
     return OpKind.LOGIC if f.kind is OpKind.LOGIC else None
 
@@ -131,11 +146,19 @@ def _rule(f: Form, integer: bool) -> str:
         return "sign"
     if f.name == "add":
         return "offset" if integer else ""
+    if f.name == "cvt" and all(_is_word(SCALARS[m]) for m in f.mods if m in SCALARS):
+        return "word"
+    if f.name == "cvt" and _WIDE.intersection(f.mods[1:]) and _NARROW.intersection(f.mods[:1]):
+        return "low"
     widens = f.name == "cvt" and _WIDE.intersection(f.mods[:1]) and _NARROW.intersection(f.mods[1:])
     scales = f.name == "shl" and f.type is not None and f.type.bits == 64
-    if widens or scales or (f.name == "mul" and "wide" in f.mods):
+    if widens or scales:
         return "wide"
     return ""
+
+
+def _is_word(t: Type) -> bool:
+    return t.name[0] in "usb" and t.bits <= 32
 
 
 def _kind(f: Form) -> int:
@@ -205,16 +228,31 @@ def _groups(f: Form) -> tuple[tuple[int, ...], ...]:
 
 
 def only_sums(value: Instruction) -> bool:
-    """Whether all readers add a wide value to another, or scale it and are themselves added."""
-    for user in value.users:
-        f = user.form
-        if f.guard is not None or f.type is None or f.type.bits != 64:
-            return False
-        if f.name == "mad" or (f.kind is OpKind.SUM and f.commutes):
-            continue
-        if f.name != "shl" or value.form.name == "shl" or not only_sums(user):
-            return False
-    return True
+    """Whether all readers add a wide value to another."""
+    return value.use_count > 0 and all(
+        u.form.guard is None and facts_of(u.form).sum64 for u in value.users
+    )
+
+
+def one_sum(value: Instruction) -> bool:
+    """Whether one sum of its block alone reads a value."""
+    return value.use_count == 1 and only_sums(value) and all(
+        u.block is value.block for u in value.users
+    )
+
+
+def is_extended(i: Instruction, v: Value) -> bool:
+    """Whether a conversion among integers of up to 32 bits leaves its operand as it is."""
+    to, of = (SCALARS[m] for m in i.form.mods if m in SCALARS)
+    if to.bits <= of.bits:
+        return to.bits >= 16
+    made = v.definer
+    if made is None or of.bits < v.type.bits:
+        return False
+    f = made.form
+    if f.kind is OpKind.LOGIC and f.name == "and":
+        return any(isinstance(o, Constant) and 0 <= int(o.value) < 1 << 15 for o in made._operands)
+    return f.reads and f.type is not None and (f.type.kind == "s") is (of.kind == "s")
 
 
 def only_low_words(value: Instruction) -> bool:

@@ -23,15 +23,22 @@ from collections.abc import Mapping
 
 from nvir.analysis.liveness import Liveness, liveness
 from nvir.assembler.regalloc.code import PLAIN, Code, Op, Region, pressures
-from nvir.assembler.regalloc.facts import Facts, facts_of, only_addresses, only_low_words, only_sums
+from nvir.assembler.regalloc.facts import (
+    Facts,
+    facts_of,
+    is_extended,
+    one_sum,
+    only_addresses,
+    only_low_words,
+    only_sums,
+)
 from nvir.assembler.regalloc.live import find_live_sets
-from nvir.assembler.regalloc.regions import chain
-from nvir.assembler.regalloc.steps import division
+from nvir.assembler.regalloc.regions import chain, unroll
+from nvir.assembler.regalloc.steps import LongArithmetic, division, reads_words
 from nvir.assembler.regalloc.tables import (
     ALU,
     BY_LITERAL,
     CALLEES,
-    COPIES,
     LOADED,
     OFFSETS,
     SYSTEM,
@@ -71,7 +78,6 @@ class Lowering:
         self.kernel = function.kind == "entry"
         self.needs: dict[Function, int] = {function: 0}  # a recursion has no figure
         self.loaded: dict[tuple[object, object], list[tuple[Block, int]]] = {}
-        self.factors_of: dict[Value, object] = {}  # products that sums take over → the literal
         self.root: dict[Value, Value] = {}  # copy → what of the constant bank it is
         self.late = late  # parameters are loaded into registers (LDC), literals stand anywhere
         self.inner: dict[Value, tuple[int, ...]] = {}  # operands of what its reader takes over
@@ -79,6 +85,7 @@ class Lowering:
         self.place: dict[Block, int] = {}
         self.calls: dict[tuple[str, Type | None], int] = {}  # of slow routines, once asked for
         self.low: set[Instruction] = set()  # only the low word is asked for
+        self.long = LongArithmetic(self)
 
     def run(self) -> Lowering:
         done: set[Block] = set()
@@ -97,7 +104,7 @@ class Lowering:
         for region in self.code.regions:
             factor = self.factors.get(region.blocks[0].name, 1)
             if factor > 1 and region.blocks[0] in region.blocks[-1]._succs:
-                self._unroll(region, factor)
+                unroll(region, factor, self.code, self.ids)
         return self
 
     # ------------------------------------------------------------------ instructions
@@ -115,15 +122,29 @@ class Lowering:
                     if block is blocks[-1] and i._operands:
                         self._plain(i, facts_of(f), region.ops)
                 else:
-                    facts = facts_of(f)
-                    joined = facts.fused is not None and self._joins(i, facts)
-                    if not joined and not (facts.rule and self._folds(i, facts.rule, region.ops)):
-                        if facts.uniform and self.uniform and self._is_uniform(i):
-                            self.ids[i] = -1
-                        else:
-                            self._plain(i, facts, region.ops)
+                    self._instruction(i, facts_of(f), region.ops)
                 i = i.next
         return region
+
+    def _instruction(self, i: Instruction, facts: Facts, ops: list[Op]) -> None:
+        if facts.product and self.long.multiplies(i, ops):
+            return
+        if facts.high and self.long.keeps_high(i):
+            return
+        if facts.fused is OpKind.SUM and self.long.adds_high(i, ops):
+            return
+        if facts.fused is not None and self._joins(i, facts):
+            return
+        if facts.rule and self._folds(i, facts.rule, ops):
+            return
+        if i.form.kind is OpKind.SELECT and self._keeps(i, ops):
+            return
+        if facts.uniform and self.uniform and self._is_uniform(i):
+            self.ids[i] = -1
+        elif not (facts.sum64 and self.long.adds(i, ops)) and not (
+            facts.by_words and self.long.by_words(i, ops)
+        ):
+            self._plain(i, facts, ops)
 
     def _plain(self, i: Instruction, facts: Facts, ops: list[Op]) -> None:
         """An instruction that stays an operation."""
@@ -141,7 +162,7 @@ class Lowering:
                 outside += 1
             elif k not in sources:
                 sources.append(k)
-        if outside and (facts.operands or facts.sum64):
+        if outside and facts.operands:
             self._fill(i, facts, sources, ops)
         results: tuple[int, ...] = ()
         if i._results is None:
@@ -160,12 +181,12 @@ class Lowering:
         if facts.steps and isinstance(operands[1], Constant):
             scratch = BY_LITERAL
         elif facts.pairs and self._alone(i):
-            uniform = [self._home(v) < 0 for v in operands[:2]]
+            uniform = [self.home(v) < 0 for v in operands[:2]]
             scratch = facts.scratch[2 if uniform[1] else int(uniform[0])]
         if i.form.is_call and isinstance(i.aux, CallInfo):
             scratch = self._need(i.aux.callee)
         if facts.steps and scratch != BY_LITERAL:
-            a, b = (self._home(v) for v in operands[:2])
+            a, b = (self.home(v) for v in operands[:2])
             ops += division(i, a, b, results[0], self.code)
             return
         tuples: tuple[tuple[int, ...], ...] = ()
@@ -196,44 +217,78 @@ class Lowering:
                     self.calls[key] = self.calls.get(key, 0) + 1
         return self.calls[i.form.name, i.form.type] == 1
 
-    def _home(self, v: Value) -> int:
+    def _keeps(self, i: Instruction, ops: list[Op]) -> bool:
+        """Whether a select is none: one of its values is made under the predicate, in the register
+        of the other."""
+        if i.type.bits != 32 or i.form.guard is not None:
+            return False
+        ids = self.ids
+        for v, other in (i._operands[:2], i._operands[1::-1]):
+            kept = ids.get(other, -1)
+            if v.use_count != 1 or kept < 0 or ids.get(v, -1) < 0 or v in self.inner:
+                continue
+            if not self._ends(other, i, v):
+                continue
+            at = next((n for n in range(len(ops) - 1, -1, -1) if ids[v] in ops[n].results), -1)
+            if at < 0 or v.definer is not ops[at].parent or ops[at].kind != PLAIN:
+                continue
+            old = ops[at]
+            if len(old.results) != 1 or old.scratch or old.ends or old.variable:
+                continue
+            test = ids.get(i._operands[2], -1)
+            sources = tuple(dict.fromkeys(k for k in (*old.sources, test, kept) if k >= 0))
+            ops.append(old.copy(old.results, sources, old.tuples))
+            del ops[at]
+            self.code.hints[ids[v]] = kept
+            ids[i] = ids[v]
+            return True
+        return False
+
+    def _ends(self, v: Value, i: Instruction, also: Value) -> bool:
+        """Whether nothing behind an instruction of its block reads a value."""
+        made = v.definer
+        if made is None or made.block is not i.block:
+            return False
+        for u in v.users:
+            if u is i or u is also:
+                continue
+            if u.block is not i.block or u.form.is_phi or not u.form.n_results:
+                return False
+            if not all(r in self.ids for r in u.results):
+                return False  # it stands behind
+            if u.form.kind is OpKind.COPY and not self._ends(u, i, also):
+                return False
+        return True
+
+    def home(self, v: Value) -> int:
         """The register that an operand is in; -1: none."""
         return self.inner[v][0] if v in self.inner else self.ids.get(v, -1)
 
     def _family(self, i: Instruction, facts: Facts) -> str:
         """What an operation is that took another over; "" of others."""
+        wide = facts.sum64 and i not in self.low
         for v in i._operands:
-            if facts.sum64 and v in self.factors_of:
-                return "IMAD.WIDE"
-            if v in self.inner:
-                inner = v.definer
-                if inner is not None and inner.form.kind is OpKind.SHIFT:
-                    return "LEA"
-                if inner is not None and inner.form.kind is OpKind.MULTIPLY:
-                    t = inner.form.type
-                    return "FFMA" if t is not None and t.kind == "f" else "IMAD"
+            taken = v.definer
+            if taken is None or v in self.parts:
+                continue
+            f = taken.form
+            if v not in self.inner:
+                signed = wide and f.kind is OpKind.CONVERT and f.mods[-1] == "s32"
+                if signed and self.code.widths[self.ids.get(v, -1)] == 1:
+                    return "IADD3 LEA.HI.X"
+            elif f.kind is OpKind.SHIFT:
+                return "LEA LEA.HI.X" if wide else "LEA.HI" if f.name == "shr" else "LEA"
+            elif f.kind is OpKind.MULTIPLY and not wide:
+                return "FFMA" if f.type is not None and f.type.kind == "f" else "IMAD"
         return ""
 
     def _fill(self, i: Instruction, facts: Facts, sources: list[int], ops: list[Op]) -> None:
         """Registers for operands that cannot stand in the operation.
 
         Beside registers an operation takes one literal, word of the constant bank or uniform
-        register. A product that is added to a pointer parameter takes its factor from a register
-        (sm_80), or the pointer (LDC, sm_90).
+        register.
         """
         ids = self.ids
-        if facts.sum64:
-            a, b = i._operands[:2]
-            for base, product in ((a, b), (b, a)):
-                if ids.get(base, -1) >= 0 or isinstance(base, Constant) or base in self.inner:
-                    continue
-                if product in self.factors_of:
-                    if self.late:
-                        sources.append(self._load(base, 0, 2, i, ops))
-                    else:
-                        sources.append(self._load(None, self.factors_of[product], 1, i, ops))
-                    return
-            return
         spare = 1
         for v in i._operands[: facts.operands]:
             if ids.get(v, -1) >= 0 or v in self.inner or _is_zero(self.root.get(v, v)):
@@ -242,7 +297,7 @@ class Lowering:
                 spare -= 1
                 continue
             key = v.value if isinstance(v, Constant) else 0
-            sources.append(self._load(None if isinstance(v, Constant) else v, key, 1, i, ops))
+            sources.append(self.load(None if isinstance(v, Constant) else v, key, 1, i, ops))
 
     def _fill_access(
         self, i: Instruction, facts: Facts, sources: list[int], ops: list[Op]
@@ -254,7 +309,7 @@ class Lowering:
             for base in bases:
                 v = i._operands[base]
                 if ids.get(v, -1) < 0 and v not in self.inner:
-                    sources.append(self._load(v, 0, 2, i, ops))
+                    sources.append(self.load(v, 0, 2, i, ops))
         if i.form.kind in (OpKind.STORE, OpKind.ATOMIC) and not facts.groups:
             offsets = {k for _, k in i.form.addresses}
             for k, v in enumerate(i._operands):
@@ -268,9 +323,9 @@ class Lowering:
                     literal = isinstance(v, Constant)
                     key = v.value if isinstance(v, Constant) else 0
                     what = None if literal else v
-                    sources.append(self._load(what, key, width, i, ops))
+                    sources.append(self.load(what, key, width, i, ops))
 
-    def _load(
+    def load(
         self, what: Value | None, key: object, width: int, i: Instruction, ops: list[Op]
     ) -> int:
         """A register with a literal or a word of the constant bank; made once where it can be."""
@@ -300,6 +355,10 @@ class Lowering:
             return False
         if f.type is None or i.form.type is None or f.type.bits != i.form.type.bits:
             return False
+        if f.type.bits == 64 and f.type.kind != "f" and f.kind is not OpKind.LOGIC and (
+            not self.low.issuperset((i, user))
+        ):
+            return False
         if (f.type.kind == "f") != (i.form.type.kind == "f") or _ROUNDED.intersection(f.mods):
             return False
         ids = self.ids
@@ -313,9 +372,10 @@ class Lowering:
             k = ids.get(v, -1)
             if k < 0:
                 outside += not _is_zero(v)
-        if i.form.name == "shl" and not isinstance(i._operands[1], Constant):
+        shifts = i.form.kind is OpKind.SHIFT
+        if shifts and not isinstance(i._operands[1], Constant):
             return False
-        if outside - (i.form.name == "shl") > 1:
+        if outside - shifts > 1:
             return False
         for v in i._operands:
             for k in self.inner[v] if v in self.parts else (ids.get(v, -1),):
@@ -381,6 +441,16 @@ class Lowering:
                 return self._pairs(i)
             return len(i._operands) == 1 and self._copies(i, v)
         home = ids.get(v, -1)
+        if rule == "word":
+            if home >= 0 and is_extended(i, v):
+                ids[i] = home
+            return i in ids
+        if rule == "low":
+            if v in self.parts:
+                ids[i] = self.inner[v][0]
+            elif v.use_count > 1 and home >= 0:
+                ids[i] = home
+            return i in ids
         if rule == "sign":
             if not takes_sign(i) or (home < 0 and v not in self.inner):
                 return False
@@ -398,11 +468,16 @@ class Lowering:
             if home >= 0 and rule == "wide" and i.form.kind is OpKind.CONVERT:
                 ids[i] = home
                 return True
+        if rule == "wide" and i.form.name == "shl":
+            return (home >= 0 or v in self.inner) and self._scales(i, v, ops)
         if home < 0:
             return False
         if rule == "wide":
-            fits = only_sums(i) or ("u32" in i.form.mods[1:] and only_low_words(i))
-            if not fits and i.form.kind is OpKind.CONVERT:
+            if "u32" in i.form.mods[1:]:
+                fits = only_sums(i) or only_low_words(i)
+            else:
+                fits = one_sum(i) and not any(map(self.long.takes, i.users))
+            if not fits:
                 return self._extends(i, home, ops)
         else:
             literal = i._operands[1]
@@ -412,13 +487,29 @@ class Lowering:
             )
         if fits:
             ids[i] = home
-            if rule == "wide" and i.form.name == "mul" and isinstance(i._operands[1], Constant):
-                self.factors_of[i] = i._operands[1].value
         return fits
+
+    def _scales(self, i: Instruction, v: Value, ops: list[Op]) -> bool:
+        """A scaled index: the one sum that reads it does that (LEA), or it is made by words."""
+        if not isinstance(i._operands[1], Constant):
+            return False
+        low, high = self.long.words(v)
+        if one_sum(i):
+            self.inner[i] = tuple(dict.fromkeys(k for k in (low, high) if k >= 0))
+            return True
+        if not all(reads_words(u) for u in i.users):
+            return False
+        made = self.code.value(1), self.code.value(1)
+        ops.append(Op((made[0],), (low,), i, latency=ALU, family="SHF"))
+        sources = tuple(dict.fromkeys(k for k in (low, high) if k >= 0))
+        ops.append(Op((made[1],), sources, i, latency=ALU, family="SHF"))
+        self.inner[i] = made
+        self.parts.add(i)
+        return True
 
     def _extends(self, i: Instruction, home: int, ops: list[Op]) -> bool:
         """A word made wide: itself and a register with its sign, or none with zeros."""
-        if not all(_reads_words(u) for u in i.users) or self.code.widths[home] != 1:
+        if not all(reads_words(u) for u in i.users) or self.code.widths[home] != 1:
             return False
         self.inner[i] = (home,)
         self.parts.add(i)
@@ -484,47 +575,6 @@ class Lowering:
                 if o >= 0 and o != k:
                     hints.setdefault(o, k)
 
-    # ------------------------------------------------------------------ unrolling
-
-    def _unroll(self, region: Region, factor: int) -> None:
-        """Repeat the body: each copy starts with what the one before hands to the phis."""
-        code = self.code
-        carried = self._carried(region)
-        body = list(region.ops)
-        last = body.pop() if body and body[-1].parent.form.terminator else None
-        once = _linear(body, region, carried)
-        made = list(body)
-        now: dict[int, int] = {}
-        for _ in range(min(factor - 1, COPIES // max(1, len(body)))):
-            now = {p: now.get(o, o) for p, o in carried.items()}
-            for op in body:
-                if op.results and once.issuperset(op.results):
-                    now.update((r, r) for r in op.results)
-                    continue
-                sources = tuple(dict.fromkeys(k for s in op.sources if (k := now.get(s, s)) >= 0))
-                for r in op.results:
-                    now[r] = code.value(code.widths[r])
-                tuples = tuple(tuple(now.get(s, s) for s in t) for t in op.tuples)
-                made.append(op.copy(tuple(now[r] for r in op.results), sources, tuples))
-        if last is not None:
-            made.append(last)
-        region.ops = made
-        region.live_out = {now.get(k, k) if k not in carried else k for k in region.live_out}
-        for p, o in carried.items():
-            if o >= 0:
-                code.hints.setdefault(now.get(o, o), p)
-
-    def _carried(self, region: Region) -> dict[int, int]:
-        """For each phi of a loop what the latch hands it; -1: a literal."""
-        carried: dict[int, int] = {}
-        for i in region.blocks[0]:
-            if not i.form.is_phi:
-                break
-            for v, b in zip(i._operands, i.aux, strict=True):
-                if b is region.blocks[-1]:
-                    carried[self.ids[i]] = self.ids.get(v, -1)
-        return carried
-
 
 def width_of(t: Type) -> int:
     """32-bit registers of a value; 0 for predicates and the carry."""
@@ -533,45 +583,5 @@ def width_of(t: Type) -> int:
 
 
 _ROUNDED = frozenset(("rn", "rz", "rm", "rp", "sat"))
-_BY_WORDS = (
-    OpKind.SUM, OpKind.MULTIPLY, OpKind.COMPARE, OpKind.CONVERT, OpKind.LOGIC, OpKind.SHIFT,
-    OpKind.SELECT, OpKind.EXTREMUM, OpKind.DIVIDE,
-)
-_UNSCALED = (OpKind.SUM, OpKind.RESIZE, OpKind.CONVERT)
-
-
 def _is_zero(v: Value) -> bool:
     return isinstance(v, Constant) and not v.value
-
-
-def _reads_words(user: Instruction) -> bool:
-    """Whether the words of a 64-bit operand may stand apart."""
-    f = user.form
-    return f.guard is None and not f.is_phi and f.kind in _BY_WORDS
-
-
-def _linear(ops: list[Op], region: Region, carried: Mapping[int, int]) -> set[int]:
-    """Values that are an induction by a literal, times a literal, plus what is invariant, and what
-    compares one: a copy's is the first one's and an offset."""
-    made: dict[int, Op] = {r: op for op in ops for r in op.results}
-    known: set[int] = set()
-    for head, after in carried.items():
-        op = made.get(after)
-        if op is not None and op.sources == (head,) and op.parent.form.kind is OpKind.SUM:
-            known.add(head)
-    found: set[int] = set()
-    for op in ops:
-        i = op.parent
-        f = i.form
-        if f.kind is OpKind.COMPARE:
-            if any(s in known for s in op.sources):
-                found.update(op.results)
-        elif (
-            f.op.linear and f.type is not None and f.type.kind in "usb"
-            and any(s in known for s in op.sources)
-            and all(s in known or s not in made for s in op.sources)
-            and (f.kind in _UNSCALED or isinstance(i._operands[1], Constant))
-        ):
-            known.update(op.results)
-            found.update(op.results)
-    return found

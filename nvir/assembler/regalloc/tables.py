@@ -86,7 +86,6 @@ SCRATCH: tuple[_Scratch, ...] = tuple(
         ("rem", "s64", frozenset(), (17, 15, 13)),
         ("div rem", "u32", frozenset(), (7, 7, 7)),
         ("div rem", "s32", frozenset(), (8, 8, 8)),
-        ("mul mad", "u64 s64 b64", frozenset(("lo",)), (5, 5, 5)),
     )
 )
 IN_FRONT = 1  # measured: in front of a called 64-bit division, beside its operands

@@ -97,6 +97,8 @@ def takes_sign(i: Instruction) -> bool:
             if f.type.kind != "f" or t.bits < _WORD:
                 return False
             selects = f.kind is OpKind.SELECT and t.bits == _WORD
+            if "ftz" in i.form.mods and ("ftz" not in f.mods or selects):
+                return False  # it flushes what its reader does not
             passes = f.kind is OpKind.SIGN and takes_sign(user)
             if f.kind not in _SIGNED and not selects and not passes:
                 return False
