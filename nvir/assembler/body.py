@@ -50,37 +50,53 @@ def predicted_body(
         for block in region.blocks:
             place[block] = n
     blocks = []
+    leaves = _exits(function)
     for n, (region, order) in enumerate(zip(code.regions, orders, strict=True)):
         made = BodyBlock(n)
         for op in order:
-            made.instructions += _instructions(op, p, found, profile)
+            made.instructions += _instructions(op, p, found, profile, leaves)
         inside = set(region.blocks)
         after = [
             s for b in region.blocks for s in b.succs
             if s not in inside or s is region.blocks[0]
         ]
-        made.succs = list(dict.fromkeys(place[s] for s in after if s in place))
+        made.succs = list(dict.fromkeys(place[s] for s in after if s in place and s not in leaves))
+        if n == 0 or region.blocks[0] not in leaves:
+            ends = not after or (not made.succs and len(region.blocks[-1].succs) == 1)
+            if ends or leaves.issuperset(after):
+                made.instructions.append(BodyInstruction("EXIT", (), (_STACK_POINTER,)))
         blocks.append(made)
     start = BodyInstruction("MOV", (_STACK_POINTER,))
     if blocks:
         blocks[0].instructions.insert(0, start)
-        for made in blocks:
-            if not made.succs:
-                made.instructions.append(BodyInstruction("EXIT", (), (_STACK_POINTER,)))
     return MachineBody(
         str(function.name), profile.name, blocks, source="model", registers=p.registers,
         spill_bytes=p.spills.bytes,
     )
 
 
+def _exits(function: Function) -> set[Block]:
+    """Blocks that end the thread and do nothing else: who leads there ends it there and then, but
+    for branches back to a loop, which fall through to the end."""
+    if function.kind != "entry":
+        return set()
+    return {
+        b for b in function.rpo[1:]
+        if b.first is not None and b.first.form.terminator and not b.succs
+        and all(s.rpo_index > p.rpo_index for p in b.preds for s in p.succs)
+    }
+
+
 def _instructions(
-    op: Op, p: Prediction, found: Colouring, profile: Profile
+    op: Op, p: Prediction, found: Colouring, profile: Profile, leaves: set[Block]
 ) -> list[BodyInstruction]:
     """The machine instructions of one operation."""
     i = op.parent
     writes = [s for v in op.results if (s := _span(v, p, found)) is not None]
     reads = [s for v in op.sources if (s := _span(v, p, found)) is not None]
     names = _families(op, profile)
+    if i.form.terminator and i.block is not None and leaves.intersection(i.block.succs):
+        names = ["EXIT"]
     out = [BodyInstruction(name, (), reads, line=i.line) for name in names]
     out[-1].writes = tuple(writes)
     return out

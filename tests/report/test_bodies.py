@@ -77,3 +77,18 @@ def test_the_command():
     assert "ld.global.nc.f32" in run.output
     assert CliRunner().invoke(main, ["diff", str(path)]).exit_code == 2
     assert CliRunner().invoke(main, ["diff", "--model", str(path), str(path)]).exit_code == 2
+
+
+def test_who_leads_to_the_end_of_the_thread_ends_it_there() -> None:
+    def ends(body: str) -> list[str]:
+        f = nvir.read_ptx(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a)\n{\n"
+            ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<9>;\nld.param.u64 %rd1, [a];\n"
+            f"mov.u32 %r1, %tid.x; setp.gt.s32 %p1, %r1, 7; {body}\n}}\n")["k"]
+        f.analyze_cfg()
+        made = predicted_body(f, profile("sm_80"))
+        return [i.opcode for i in made.instructions() if i.opcode in ("EXIT", "BRA")]
+
+    store = "st.global.u32 [%rd1], %r1;"
+    assert ends(f"@%p1 bra L; {store} L: ret;") == ["EXIT", "EXIT"]
+    assert ends(f"L: {store} setp.lt.s32 %p2, %r1, 9; @%p2 bra L; ret;") == ["BRA", "EXIT"]
