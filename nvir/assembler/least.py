@@ -13,10 +13,13 @@ is none. Beside that
                                            shuffle, from sm_90 on WARPSYNC and it
     IMAD.WIDE by a literal, and an address takes the literal from a register before sm_90: a move in
     in the constant bank                   each block that no such block dominates
+    sums of words that are read with       stand in each copy: zeros in front of a sum are not those
+    zeros in front of them                 in front of its operands
 
 Where an operation may run on either of two pipes it is counted on the one that is less busy: the
 high half of a sum and a left shift are on the ALU or, as IMAD.X and IMAD.SHL, on the FMA pipe. A
-sum with a literal or a parameter is IADD3 before sm_90.
+sum with a literal or a parameter is IADD3 before sm_90, and a high half with one always (of 1,173
+in the corpus that add a register and a uniform word, none is IMAD.X).
 
 Cost    linear in the operations and their readers, once each in the sums of the function.
 Source  SASS of ptxas 13.0.88 (benchmarks/resource_mii.py)
@@ -68,6 +71,7 @@ ISSUE = "issue"
 ISSUED = "NOP"  # an issue slot is all that it surely takes
 EITHER = "IADD"  # on the ALU or the FMA pipe
 _OF_ADDRESSES = ("MOV", "UMOV", "S2R", "S2UR", "ULEA", "LDC", "R2UR")  # and of literals
+_WORD = 32
 _STEPS = (OpKind.SUM, OpKind.MULTIPLY, OpKind.SHIFT)
 
 
@@ -179,7 +183,7 @@ class _Rules:
         if f.name == "shfl.sync":
             return self._is_same(i)
         if f.kind is OpKind.SELECT:
-            return keeps(i)
+            return i.type.bits <= _WORD and keeps(i)
         if f.kind is OpKind.SHIFT:
             return not self.late and f.name == "shl" and shifts_little(i) and all(
                 self._is_offset(u) for u in i.users)
@@ -274,7 +278,8 @@ class _Rules:
         if any(shifts_right(v) for v in i.operands):
             return "LEA.HI"
         if self.late:
-            return EITHER
+            negates = i.form.name == "sub" and isinstance(i.operands[0], Constant)
+            return "IADD3" if negates else EITHER
         if any(isinstance(v, Constant) for v in i.operands):
             return "IADD3"
         chain = any(is_sum(v) for v in (*i.operands, *i.users))  # two may be one product and sum
@@ -310,7 +315,17 @@ def _of_long_sum(i: Instruction, family: str) -> str | None:
         extends(v) and v.block is i.block and "s32" in v.form.mods[1:] for v in i.operands
     ):
         return "LEA.HI.X.SX32"
-    return EITHER if high else family
+    return EITHER if high and not _adds_high(i) else family
+
+
+def _adds_high(i: Instruction) -> bool:
+    """Whether the high half of a sum has a word of the constant bank or a literal, which IMAD.X
+    cannot add to a register."""
+    for v, other in (i.operands[:2], i.operands[1::-1]):
+        literal = isinstance(v, Constant) and int(v.value) >> _WORD
+        if (literal or in_bank(v)) and not is_zero_extended(other) and not in_bank(other):
+            return True
+    return False
 
 
 def _literal_factor(i: Instruction) -> object:
@@ -346,6 +361,7 @@ def _stepping(loop: Loop) -> set[Instruction]:
     """What differs from copy to copy by a literal alone: counters, addresses, the exit's test."""
     inside = set(loop.blocks)
     found: set[Value] = set()
+    apart: set[Value] = set()
     for phi in loop.header.phis:
         later = [v for v, b in phi.incoming if b in inside]
         step = later[0] if len(later) == 1 else None
@@ -355,11 +371,23 @@ def _stepping(loop: Loop) -> set[Instruction]:
             and all(v is phi or isinstance(v, Constant) for v in step.operands)
         ):
             found.update((phi, step))
+            if _is_widened(phi):
+                apart.add(step)
     for b in loop.blocks:
         for i in b:
             if i.form.guard is None and i._results is None and _steps(i, found, inside):
                 found.add(i)
-    return {v for v in found if isinstance(v, Instruction)}
+    return {
+        v for v in found if isinstance(v, Instruction) and v not in apart and not _is_widened(v)
+    }
+
+
+def _is_widened(v: Value) -> bool:
+    """Whether zeros are put in front of a word: what is added to it cannot be added behind."""
+    return v.type.bits == 32 and any(
+        u.form.mods[-1:] == ("u32",) and (u.form.name == "cvt" or "wide" in u.form.mods)
+        and u.type.bits == 64 for u in v.users if u._results is None
+    )
 
 
 def _steps(i: Instruction, found: set[Value], inside: set[Block]) -> bool:

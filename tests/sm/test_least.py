@@ -211,3 +211,29 @@ def test_short_integers_become_floats_in_the_alu_from_sm_86_on(arch: str, family
     found = made(body + "add.f32 %f1, %f1, %f2;", ".reg .b16 %rs<4>;", arch).split()
     assert family in found
     assert "LOP3" not in found
+
+
+def test_a_high_half_with_a_parameter_is_on_the_alu():
+    load = "ld.global.u64 %rd3, [%rd20]; "
+    store = " st.global.u64 [%rd20], %rd4;"
+    assert made(f"{load}add.s64 %rd4, %rd3, %rd1;{store}") == "IADD3 IADD3.X LDG STG"
+    assert made(f"{load}add.s64 %rd4, %rd3, %rd20;{store}") == "IADD IADD3 LDG STG"
+    assert made(f"{load}add.s64 %rd4, %rd3, -8;{store}") == "IADD3 IADD3.X LDG STG"
+    assert made(f"{load}add.s64 %rd4, %rd3, 8;{store}") == "IADD IADD3 LDG STG"
+
+
+def test_a_word_with_zeros_in_front_steps_in_each_copy():
+    def sums(widen: str) -> int:
+        body = f"add.s32 %r4, %r2, %r10; mul.wide.{widen} %rd3, %r4, 4; add.s64 %rd4, %rd20, %rd3;"
+        found = least_operations(*parts(body + "ld.global.f32 %f2, [%rd4]; "
+                                        "add.f32 %f1, %f1, %f2;"), 4)
+        return sum(n for i, _, n in found if "add.s32" in str(i))
+
+    assert sums("u32") == 4 + 1
+    assert sums("s32") == 1 + 1
+
+
+def test_a_select_of_64_bits_is_one_of_each_word():
+    load = "ld.global.u64 %rd3, [%rd20]; setp.gt.s64 %p3, %rd3, %rd9; add.s64 %rd4, %rd3, %rd9; "
+    assert made(f"{load}selp.b64 %rd5, %rd4, %rd3, %p3; st.global.u64 [%rd20], %rd5;"
+                ).split().count("SEL") == 2
