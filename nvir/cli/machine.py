@@ -60,7 +60,9 @@ def command(name: str | None, other: str | None, as_json: bool, output: str | No
         rows = [(k, _shown(a), _shown(b)) for k, a, b in apart if k != "name"]
         lines = _aligned([("key", one.name, two.name), *rows])
     if as_json:
-        text = json.dumps({"schema": "nvir.machine/1", **body}, indent=1, ensure_ascii=False)
+        from nvir.sm.profile_file import SCHEMA
+
+        text = json.dumps({"schema": SCHEMA, **body}, indent=1, ensure_ascii=False)
     else:
         text = "\n".join(lines)
     write_output(output, text + "\n")

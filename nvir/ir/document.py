@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import stat
+from collections import Counter
 from typing import Any
 
 from nvir.ir.errors import Diagnostic, ParseError
@@ -31,6 +32,14 @@ def read_file(
     return data
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return made
+
+
 def json_document(data: str | bytes, file: str) -> Any:
     """The data of a JSON text. Raises ParseError at the place where it is none."""
     try:
@@ -38,7 +47,7 @@ def json_document(data: str | bytes, file: str) -> Any:
     except UnicodeDecodeError:
         raise ParseError(Diagnostic("not UTF-8 text", file)) from None
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as e:
         lines = text.splitlines()
         source = lines[e.lineno - 1] if e.lineno <= len(lines) else ""

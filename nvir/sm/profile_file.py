@@ -34,6 +34,7 @@ from nvir.sm.profile import (
 
 _NEEDED = ("families", "pipes", "units", "latency", "machine", "memory", "occupancy", "sources")
 _SECTIONS = (*_NEEDED, "kinds", "features", "classes")
+SCHEMA = "nvir.machine/1"
 _PRINTED = ("schema", "name")  # what `nvir machine --json` says beside
 _KEYS = ("title", "extends", "capability", "banks", *_SECTIONS, *_PRINTED)
 _TRAITS = ("long", "late", "ordered", "widens")
@@ -139,6 +140,11 @@ class _Checker:
         for key in ("title", "capability", "banks", *_NEEDED):
             if key not in data:
                 self.error(key, "missing key")
+        if data.get("schema", SCHEMA) != SCHEMA:
+            self.error("schema", f"not {SCHEMA!r}: {data['schema']!r}")
+        for key in ("title", "name"):
+            if key in data:
+                self.text(key, data[key])
         for key in _SECTIONS:
             if not isinstance(data.get(key, {}), dict):
                 self.error(key, f"not an object: {data[key]!r}")
@@ -156,12 +162,12 @@ class _Checker:
         features = self.features(data.get("features", {}))
         classes = self.classes(data.get("classes", {}), pipes)
         self.stop()
-        self.cross_check(pipes, units, rows)
+        self.cross_check(pipes, units, rows, classes)
         self.stop()
         assert limits is not None
         assert banks is not None
         return Profile(
-            name, str(data["title"]), capability, features,
+            name, data["title"], capability, features,
             int(machine["issue_width"]) or None, pipes, units, families, rows, machine, memory,
             limits, banks, data["sources"], self.figures, classes,
         )
@@ -286,12 +292,22 @@ class _Checker:
             return None
 
     def cross_check(
-        self, pipes: dict[str, Pipe], units: dict[str, Unit], rows: dict[str, LatencyRow]
+        self, pipes: dict[str, Pipe], units: dict[str, Unit], rows: dict[str, LatencyRow],
+        classes: dict[int, str],
     ) -> None:
+        from nvir.sm.latency import CLASSES
+
+        for row in CLASSES.values():
+            if row.unit is not None and row.unit not in units:
+                self.error(f"units.{row.unit}", f"missing key, needed by latency class {row.code}")
         for unit in units.values():
             for pipe in unit.pipes:
                 if pipe not in pipes:
                     self.error(f"units.{unit.name}.pipes", f"no pipe {pipe!r}{_hint(pipe, pipes)}")
+            if unit.latency_class not in CLASSES:
+                known = ", ".join(map(str, CLASSES))
+                self.error(f"kinds.{unit.name}.class",
+                           f"no latency class {unit.latency_class} (known: {known})")
             if unit.writes not in rows:
                 self.error(f"latency.{unit.writes}", f"missing key, needed by units.{unit.name}")
 

@@ -107,6 +107,22 @@ def test_a_wrong_table_of_classes_is_told(tmp_path: Path, classes: dict, message
     assert nvir_("sm_99999").exit_code == 2
 
 
+@pytest.mark.parametrize(("text", "message"), [
+    ('{"extends": "sm_80", "units": {"alu": null}}', "units.alu: missing key, needed by latency class 6"),
+    ('{"extends": "sm_90", "units": {"xu": null}}', "units.xu: missing key, needed by latency class 8"),
+    ('{"extends": "sm_80", "schema": "foo"}', "schema: not 'nvir.machine/1': 'foo'"),
+    ('{"extends": "sm_80", "title": 5}', "title: not a name: 5"),
+    ('{"extends": "sm_80", "kinds": {"alu": {"class": 99}}}', "kinds.alu.class: no latency class 99"),
+    ('{"extends": "sm_80", "title": "a", "title": "b"}', "the key 'title' stands twice in one object"),
+])
+def test_a_wrong_profile_is_told(tmp_path: Path, text: str, message: str):
+    mine = tmp_path / "mine.json"
+    mine.write_text(text)
+    run = nvir_(str(mine))
+    assert run.exit_code == 1
+    assert message in run.output
+
+
 def test_phase_24_follows_a_profile_of_ones_own(tmp_path: Path):
     """Three simple operations on a pipe of width 1, or on one of width 4."""
     from nvir.sm.latency import class_resource_bound
