@@ -108,12 +108,16 @@ def test_a_wrong_table_of_classes_is_told(tmp_path: Path, classes: dict, message
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ('{"extends": "sm_80", "units": {"alu": null}}', "units.alu: missing key, needed by latency class 6"),
-    ('{"extends": "sm_90", "units": {"xu": null}}', "units.xu: missing key, needed by latency class 8"),
+    ('{"extends": "sm_80", "units": {"alu": null}}',
+     "units.alu: missing key, needed by latency class 6"),
+    ('{"extends": "sm_90", "units": {"xu": null}}',
+     "units.xu: missing key, needed by latency class 8"),
     ('{"extends": "sm_80", "schema": "foo"}', "schema: not 'nvir.machine/1': 'foo'"),
     ('{"extends": "sm_80", "title": 5}', "title: not a name: 5"),
-    ('{"extends": "sm_80", "kinds": {"alu": {"class": 99}}}', "kinds.alu.class: no latency class 99"),
-    ('{"extends": "sm_80", "title": "a", "title": "b"}', "the key 'title' stands twice in one object"),
+    ('{"extends": "sm_80", "kinds": {"alu": {"class": 99}}}',
+     "kinds.alu.class: no latency class 99"),
+    ('{"extends": "sm_80", "title": "a", "title": "b"}',
+     "the key 'title' stands twice in one object"),
 ])
 def test_a_wrong_profile_is_told(tmp_path: Path, text: str, message: str):
     mine = tmp_path / "mine.json"

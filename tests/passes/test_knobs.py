@@ -10,10 +10,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nvir
 import nvir.passes
 from nvir.ir.errors import NvirError
 from nvir.passes.knobs import INT_MAX, KnobKind, Knobs, all_knobs, knob, rot13
 from nvir.passes.registry import all_passes
+
+NEST = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u32 n)
+{
+.reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<3>;
+ld.param.u64 %rd1, [a]; ld.param.u32 %r1, [n]; mov.u32 %r2, 0; mov.u32 %r4, 0;
+OUT:
+mov.u32 %r3, 0;
+IN:
+div.s32 %r5, %r1, 7;
+xor.b32 %r4, %r4, %r5;
+add.s32 %r3, %r3, 1;
+setp.lt.s32 %p1, %r3, %r1;
+@%p1 bra IN;
+add.s32 %r2, %r2, 1;
+setp.lt.s32 %p2, %r2, %r1;
+@%p2 bra OUT;
+st.global.u32 [%rd1], %r4; ret;
+}
+"""
 
 ROOT = Path(nvir.passes.__file__).parent
 COVERAGE = Path(__file__).parents[2].parent / "shared" / "coverage.md"
@@ -120,6 +143,33 @@ def test_readers_really_read():
                 continue
             assert reader in all_passes()
             assert reader in named.get(k.name, ()), f"{reader} does not read {k.name}"
+
+
+@pytest.mark.parametrize("policy", ["observed", "documented"])
+def test_what_nothing_reads_under_a_policy_is_not_read(policy, monkeypatch):
+    """Whatever is looked at, be it in place of another knob that is unset, acts when it is set."""
+    read = set()
+    get = Knobs.get
+
+    def noted(self, name, **at):
+        read.add(name)
+        return get(self, name, **at)
+
+    monkeypatch.setattr(Knobs, "get", noted)
+    readers = sorted({r for k in all_knobs() if k.policy for r in k.readers})
+    assert {"loop-unroll", "licm"} <= set(readers)
+    nvir.run_passes(nvir.read_ptx(NEST), ",".join(["loop-simplify", *readers]), policy=policy)
+    silent = {k.name for k in all_knobs() if k.is_silent(policy)}
+    assert not read & silent
+    assert "LoopUnrollFactor" in read
+
+
+@pytest.mark.parametrize("policy", ["observed", "documented"])
+def test_a_factor_that_a_knob_gives_acts(policy):
+    module = nvir.read_ptx(NEST)
+    remarks = nvir.run_passes(
+        module, "loop-simplify,loop-unroll", knobs={"LoopUnrollFactor": 3}, policy=policy)
+    assert [r.args["factor"] for r in remarks if "factor" in r.args and r.loop == "IN"] == [3]
 
 
 def test_observed_defaults_differ_where_the_real_tool_does():

@@ -900,3 +900,30 @@ def test_phis_and_what_the_machine_does_not_run_weigh_nothing():
     each = tables.COUNT_REAL.value, tables.COUNT_NOOP.value
     assert [stages.count(real, lambda f, no=no: no) for no in (False, True)] == [
         n * len(real) for n in each]
+
+
+@pytest.mark.seed("LIC-26", "LIC-30", "LIC-31")
+def test_each_listed_call_runs_or_says_why_not():
+    """Nothing leaves the inner loop, so its header's call and the latch's have nothing to do."""
+    text = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u32 n)
+{
+.reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<3>;
+ld.param.u64 %rd1, [a]; ld.param.u32 %r1, [n]; mov.u32 %r2, 0; mov.u32 %r4, 0;
+OUT: mov.u32 %r3, 0; xor.b32 %r6, %r1, 5;
+IN: add.s32 %r4, %r4, %r6; add.s32 %r3, %r3, 1; setp.lt.s32 %p1, %r3, %r1; @%p1 bra IN;
+add.s32 %r2, %r2, 1; setp.lt.s32 %p2, %r2, %r1; @%p2 bra OUT;
+st.global.u32 [%rd1], %r4; ret;
+}
+"""
+    with Trace() as trace:
+        nvir.run_passes(nvir.read_ptx(text), "loop-simplify,licm<id=3>", policy="documented")
+    assert [(e.at, e.outcome) for e in trace if e.step == "stages 1 to 5"] == [
+        ("IN", "left out: nothing is right to move")]
+    left = [(e.at, e.inputs["block"]) for e in trace if e.step == "call left out"]
+    assert left[0] == ("OUT", "IN")
+    assert len(left) == 2
+    (nested,) = trace.of("LIC-31")
+    assert nested.inputs["body"] == nested.inputs["header"] > 0

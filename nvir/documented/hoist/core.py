@@ -126,18 +126,24 @@ class Core:
         for b, mode in calls(loop):
             inner = next((x for x in loop.children if x.header is b), None)
             if inner is not None and not self._leaves_twice(inner, loop):
+                note("LIC-30", "call left out", "what left the loop inside stays", block=b)
                 continue
             items = [i for i in by_block.get(b, ()) if i not in gone]
             if b is not loop.header and legal.isdisjoint(items):
+                note("LIC-30", "call left out", "nothing in it may leave", block=b)
                 continue
             verdict, found = self._block(items, b, mode, region, block, legal, gone)
-            tried = verdict
             if found:
                 gone.update(found)
                 chosen = verdict
+            elif tried is None or not verdict.pays:
+                tried = verdict
         leaving = closed([i for i in region.invariant if i in gone], region)
-        assert tried is not None
-        return leaving, chosen or tried
+        decided = chosen or tried
+        assert decided is not None
+        if decided.pays and not leaving:
+            decided = attrs.evolve(decided, why="where it pays nothing may leave")
+        return leaving, decided
 
     def _block(
         self, items: list[Instruction], block: Block, mode: Mode, region: HoistRegion,
@@ -179,7 +185,12 @@ class Core:
         )
 
     def _leaves_twice(self, inner: Loop, outer: Loop) -> bool:
-        header, body = self.counts.get(inner.header, (0, 0))
+        if inner.header not in self.counts:  # nothing of it may leave, so no stage ran on it
+            self.counts[inner.header] = (
+                count(inner.header, self.of.noop, "header"),
+                count([i for b in inner.blocks for i in b], self.of.noop, "body"),
+            )
+        header, body = self.counts[inner.header]
         k = self.knobs(outer.header)
         return nested_allowed(
             allowed=k.permitted, simple=len(inner.blocks) == 1, body=body,

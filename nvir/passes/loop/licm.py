@@ -164,6 +164,8 @@ def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) ->
     if by.literal and stay:
         note("LIC-26", "stays", {s.instruction: s.why.value for s in stay})
     if not region.invariant:
+        if by.literal:
+            note("LIC-26", "stages 1 to 5", "left out: nothing is right to move")
         return HoistDecision(loop, stay=stay)
     leaving, verdict = by.hoist(region, block)
     values = len(live_into(region, leaving))

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from nvir.passes.knobs import Knobs
 from nvir.report.explain.decisions import Decision
 from nvir.report.explain.factors import WARPS as TABLE_WARPS
 from nvir.report.explain.factors import FactorRow
@@ -153,8 +154,12 @@ def _shown(e: Explanation) -> Iterator[Decision]:
 
 
 def _agrees(d: Decision, e: Explanation) -> bool:
-    """Whether nvir's own unroller does what the assembler does."""
-    return d.changed == (e.unroll.action != "none")
+    """Whether nvir's own unroller does what the assembler does; if a knob of it is set, exactly."""
+    unset = Knobs()
+    if all(value == unset.get(name) for name, value in d.read.items()):
+        return d.changed == (e.unroll.action != "none")
+    factors = {r.args["factor"] for r in d.remarks if "factor" in r.args}
+    return d.changed == (e.unroll.action != "none") and factors <= {e.unroll.factor}
 
 
 def _label(d: Decision) -> str:
