@@ -137,6 +137,9 @@ class DefinitionReader(Grammar):
         known = self.blocks.get(name)
         if known is not None and name not in self.named_at:
             raise Stop(f"the label '{name[1:]}' is defined twice", self.k - 1)
+        if name in self.values:
+            self.named_at.pop(name, None)
+            raise Stop(f"'{name}' is a value and a label", self.k - 1)
         if self.current is not None:
             self._ended(self.k - 1)
         self._start(name)
@@ -229,6 +232,8 @@ class DefinitionReader(Grammar):
         """Define a result that is not just the next number."""
         hint = token[1:]
         numbered = hint.isdigit()
+        if token in self.blocks and token not in self.named_at:
+            raise Stop(f"'{token}' is a label", at)
         if numbered or token in self.values:
             self._define(token, made, at)
         else:
@@ -255,7 +260,7 @@ class DefinitionReader(Grammar):
             return
         kind: Any = i.aux.callee if form.is_call else form
         key = (kind, i.type, *map(type_of, i._operands))
-        if key in self.good:
+        if key in self.good or VOID in key[2:]:  # void is what a broken line defines
             return
         wrong, remember = problem(i, self.function)
         if wrong:
@@ -328,6 +333,9 @@ class DefinitionReader(Grammar):
 
     def _finish(self, end: int) -> None:
         f = self.function
+        for token in self.values.keys() & self.named_at.keys():
+            self.reader.stopped(Stop(f"'{token}' is a value, not a label", self.named_at[token]))
+            self.broken = True
         if self.named_at and not self.broken:
             for token, at in self.named_at.items():
                 self.reader.stopped(Stop(f"use of undefined label '{token}'", at))

@@ -10,6 +10,7 @@ from nvir.ir import CallInfo, Function, Instruction, Value, constant, nvvm_form
 from nvir.ir import types as ty
 from nvir.ir.intrinsics import find, has_literals, mismatch
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
+from nvir.llvm.attributes import NAMES
 from nvir.llvm.expand.upgrade import expansion_of, takes_size, upgraded
 from nvir.llvm.grammar import FLAGS
 from nvir.llvm.lexer import Stop
@@ -61,7 +62,7 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
         operands.insert(0, constant(ty.I64, -1))
         arguments.insert(0, ())
     attributes = b.reader.attributes.function(b)
-    bundles = _bundles(b)
+    bundles = _bundles(b, f)
     result = t.result if isinstance(t, ty.FunctionType) else t
     if flags != "call":
         fast_of(result, "call", flags_at)
@@ -117,24 +118,43 @@ def fast_of(t: ty.Type, row: str, at: int) -> None:
         raise Stop(f"{row} of {t} with flags that are for floats", at)
 
 
-def _bundles(b: DefinitionReader) -> tuple[tuple[str, int], ...]:
-    """`[ "preserve_n_data"(i32 4), … ]`: bundles of one number each; no others are known."""
+def _bundles(b: DefinitionReader, f: Function | None) -> tuple[tuple[str, int], ...]:
+    """`[ "preserve_n_data"(i32 4), … ]`: bundles of one number each are kept. Those of
+    llvm.assume are promises, so leaving them out is sound; no others are known."""
     if b.t[b.k] != "[":
         return ()
     b.k += 1
     out: list[tuple[str, int]] = []
     while b.t[b.k] != "]":
-        tag = b.string("an operand bundle's name")
+        at, tag = b.k, b.string("an operand bundle's name")
         b.expect("(")
-        if not tag.startswith("preserve_n_") or b.t[b.k] != "i32":
+        if f is not None and f.name == "llvm.assume":
+            _promise(b, tag, at)
+        elif tag.startswith("preserve_n_") and b.accept("i32"):
+            out.append((tag, b.number()))
+        else:
             b.unsupported("operand bundles of a call")
-        b.k += 1
-        out.append((tag, b.number()))
         b.expect(")")
         if b.t[b.k] == ",":
             b.k += 1
     b.k += 1
     return tuple(out)
+
+
+def _promise(b: DefinitionReader, tag: str, at: int) -> None:
+    """`(ptr %p, i64 16)` of a bundle of llvm.assume."""
+    if tag not in NAMES and tag not in ("ignore", "cold", "separate_storage"):
+        raise Stop(f"llvm.assume takes names of attributes, not '{tag[:60]}'", at)
+    operands: list[Value] = []
+    while b.t[b.k] != ")":
+        if operands:
+            b.expect(",")
+        operands.append(b.typed())
+    if tag == "align" and (
+        len(operands) not in (2, 3) or not isinstance(operands[0].type, ty.PointerType)
+        or not all(isinstance(v.type, ty.IntType) for v in operands[1:])
+    ):
+        raise Stop("an assumed alignment is of a pointer, a number and perhaps an offset", at)
 
 
 def convention(g: Any) -> str:

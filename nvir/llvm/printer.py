@@ -168,7 +168,8 @@ class _Printer:
         known = self._attributes.get(key)
         if known is None:
             fits = known_to_llvm7 if self.spell.typed else known_to_llvm20
-            known = "".join(f" {self._attribute(a)}" for a in attributes if fits(a))
+            known = "".join(f" {self._attribute(a)}" for a in attributes if fits(a) and (
+                parameter or a[0] != "align"))  # code's alignment: libnvvm refuses it
             self._attributes[key] = known
         return known
 

@@ -145,12 +145,12 @@ class _ModuleReader(SymbolReader):
         for token, at in self.comdats.items():
             if token not in self.defined_comdats:
                 self.stopped(Stop(f"use of undefined comdat '{token}'", at))
+        self.errors.sort(key=lambda d: d.line)
+        d = self.unsupported_at
+        if d is not None and not (self.errors and self.errors[0].line <= d.line):
+            raise Unsupported(d.message, place=d)  # later errors may follow from it
         if self.errors:
-            self.errors.sort(key=lambda d: d.line)
             raise ParseError(self.errors)
-        if self.unsupported_at is not None:
-            d = self.unsupported_at
-            raise Unsupported(d.message, place=d)
         for f in [f for f in self.module.functions if f.name in self.expanded - self.kept]:
             self.module.functions.remove(f)
             self.module.order.remove(f)

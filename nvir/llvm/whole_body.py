@@ -49,15 +49,15 @@ def _tail_problem(body: DefinitionReader, i: Instruction) -> str:
 
 def _phis(body: DefinitionReader) -> None:
     """Hold phis to their block's predecessors; several entries for one (a switch's) become one."""
-    preds: dict[Block | None, set[Block]] = {}
+    preds: dict[Block | None, list[Block]] = {}
     for b in body.function.blocks:
         for s in b.last.aux if b.last is not None else ():
-            preds.setdefault(s, set()).add(b)
+            preds.setdefault(s, []).append(b)
     for i, at in body.phis:
         if body.ends:
             i.aux = tuple(body.ends.get(b, b) for b in i.aux)
-        sources = set(i.aux)
-        if sources != preds.get(i.block, set()):
+        sources, edges = set(i.aux), preds.get(i.block, [])
+        if len(i.aux) != len(edges) or sources != set(edges):
             raise Stop("the entries of the phi are not the block's predecessors", at)
         if len(sources) < len(i.aux):
             pairs = dict(zip(i.aux, i._operands, strict=True))

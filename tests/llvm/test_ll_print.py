@@ -240,3 +240,11 @@ declare void @llvm.lifetime.start.p0(ptr)
     printed = nvir.print_ll(nvir.read_ll(text))
     assert "@llvm.lifetime.start.p0(i64 -1, ptr %a)" in printed
     assert "@llvm.lifetime.start.p0(i64, ptr)" in printed
+
+
+@pytest.mark.parametrize("dialect", ["llvm20", "llvm7"])
+def test_the_alignment_of_a_functions_code_is_not_printed(dialect):
+    m = nvir.read_ll("define void @f(ptr align 4 %p) nounwind align 2 {\n  ret void\n}\n")
+    text = nvir.print_ll(m, dialect)
+    assert "align 2" not in text
+    assert "align 4" in text

@@ -10,6 +10,7 @@ from nvir.ir import CallInfo, Constant
 from nvir.ir.nvvm_values import ConstantExpr, InlineAsm, NvvmCall
 from nvir.ir.types import FLOAT, I32, array, pointer
 from nvir.ir.verify import verify
+from nvir.passes.presets import preset
 from tests.llvm.ll_modules import SNIPPETS, module_of
 
 TYPED = """
@@ -345,3 +346,22 @@ define void @"f.1"(ptr %"p") {
     assert [v.name for v in module.globals] == ["a", "8"]
     assert [b.name for b in module.functions[0].blocks][1:] == ["B 1", "B2"]
     assert 'c"%@x\\22"' in nvir.print_ll(module, "llvm20")
+
+
+def test_bundles_of_assume_are_read_and_left_out():
+    m = read_ll('''declare void @llvm.assume(i1)
+define void @f(ptr %p) {
+  call void @llvm.assume(i1 true) [ "align"(ptr %p, i64 16), "nonnull"(ptr %p), "cold"() ]
+  ret void
+}
+''')
+    assert "align" not in nvir.print_ll(m, "llvm20")
+    with pytest.raises(Unsupported, match=r"2:\d+: error: .*operand bundles"):
+        read_ll('declare void @g()\ndefine void @f() { call void @g() [ "deopt"() ]\nret void }')
+
+
+def test_a_function_has_no_bounds_of_a_launch():
+    module = read_ll('define i32 @f(i32 %x) "nvvm.maxnreg"="32" { ret i32 %x }\n'
+                     'define ptx_kernel void @k() "nvvm.maxnreg"="32" { ret void }\n')
+    nvir.run_passes(module, preset(0))
+    assert str(module).count('"maxnreg"') == 1

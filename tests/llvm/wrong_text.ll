@@ -661,6 +661,40 @@ b:
   %x = phi i32 [ 0, %b ]
   ret void
 }
+;;; phi: fewer entries than edges
+define void @f(i1 %c) {
+  br i1 %c, label %b, label %b
+b:
+  %x = phi i32 [ 0, %0 ]
+  ret void
+}
+;;; br: to a value
+define void @f() {
+  br label %a
+b:
+  %a = add i32 1, 2
+  ret void
+}
+;;; br: to a value that is a label too
+define void @f() {
+  %a = add i32 1, 2
+  br label %a
+a:
+  ret void
+}
+;;; value: has the name of a label
+define void @f() {
+  br label %a
+a:
+  %a = add i32 1, 2
+  ret void
+}
+;;; assume: an alignment of a number
+declare void @llvm.assume(i1)
+define void @f(i32 %a) {
+  call void @llvm.assume(i1 true) [ "align"(i32 %a, i64 16) ]
+  ret void
+}
 ;;; phi: two values of one predecessor
 define void @f(i1 %c) {
   br i1 %c, label %b, label %b

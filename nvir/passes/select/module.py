@@ -144,7 +144,9 @@ class ModuleSelector:
         new.loc = f.loc
         new.pragmas, new.flags = f.pragmas, set(f.flags)
         abi.declare(f, new, self.alignments.get(name, {}))
-        new.directives = {n: v for n, v in f.directives.items() if n in _DIRECTIVES}
+        # A kernel has the bounds of its launch, a function that it does not return.
+        new.directives = {n: v for n, v in f.directives.items() if n in _DIRECTIVES
+                          and (n == "noreturn") == (f.kind == "func")}
         self.symbols[f] = self.target.add_function(new)
 
     # --------------------------------------------------------- variables
