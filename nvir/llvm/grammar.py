@@ -21,6 +21,7 @@ from nvir.llvm.lexer import END, Stop, Text, bytes_in, name_in, unquoted
 from nvir.llvm.literals import (
     bracket_fits,
     expression_problem,
+    folded,
     hexadecimal,
     is_zero,
     members,
@@ -475,4 +476,5 @@ class Grammar:
         problem = expression_problem(" ".join(words), tuple(operands), t, aux)
         if problem:
             raise Stop(problem, at)
-        return ConstantExpr(" ".join(words), tuple(operands), t, aux)
+        known = folded(" ".join(words), operands, t)
+        return known or ConstantExpr(" ".join(words), tuple(operands), t, aux)

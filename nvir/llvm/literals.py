@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nvir.ir import Value, constant, nvvm_form
+from nvir.ir import Constant, Value, constant, nvvm_form
 from nvir.ir import types as ty
 from nvir.ir.verify.nvvm import CASTS, cast_problem, element
 
@@ -31,6 +31,50 @@ def expression_problem(
     ):
         return f"the operands of {row} have different types"
     return None
+
+
+def folded(spelling: str, operands: list[Value], t: ty.Type) -> Value | None:
+    """The constant that an expression of numbers is, or None where it stays an expression."""
+    form = nvvm_form(spelling)
+    if form.name == "bitcast":
+        bits = _pattern(operands[0])
+        return None if bits is None else _of_pattern(t, bits)
+    if not isinstance(t, ty.IntType) or form.op.fold is None:
+        return None
+    numbers = [_pattern(v) for v in operands if isinstance(v.type, ty.IntType)]
+    if len(numbers) < len(operands) or None in numbers:
+        return None
+    more = (t.bits,) if form.name in CASTS else ()
+    made = form.op.fold(form, operands[0].type.bits, *numbers, *more)
+    return None if made is None else _of_pattern(t, made)
+
+
+def _pattern(v: Value) -> int | None:
+    """The bits of a number or of a vector of numbers, whose first lane is the lowest."""
+    t = v.type
+    if not isinstance(v, Constant) or not isinstance(element(t), ty.IntType | ty.FloatType):
+        return None
+    if not isinstance(t, ty.VectorType):
+        return int(v.value or 0) & (1 << t.bits) - 1
+    bits = 0
+    for k, lane in enumerate(v.value or ()):
+        one = _pattern(lane)
+        if one is None:
+            return None
+        bits |= one << k * t.element.bits
+    return bits
+
+
+def _of_pattern(t: ty.Type, bits: int) -> Value | None:
+    e = element(t)
+    if not isinstance(e, ty.IntType | ty.FloatType):
+        return None
+    if isinstance(t, ty.VectorType):
+        lanes = [_of_pattern(e, bits >> k * e.bits) for k in range(t.count)]
+        return constant(t, tuple(lanes)) if bits else zero(t)
+    bits &= (1 << e.bits) - 1
+    negative = isinstance(e, ty.IntType) and e.bits > 1 and bits >> (e.bits - 1)
+    return constant(t, bits - (1 << e.bits) if negative else bits)
 
 
 def gep_problem(source: ty.Type, operands: tuple[Value, ...]) -> str | None:

@@ -365,3 +365,17 @@ def test_a_function_has_no_bounds_of_a_launch():
                      'define ptx_kernel void @k() "nvvm.maxnreg"="32" { ret void }\n')
     nvir.run_passes(module, preset(0))
     assert str(module).count('"maxnreg"') == 1
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    ("i8 trunc (i32 300 to i8)", "44"), ("i32 xor (i32 -1, i32 5)", "-6"),
+    ("i32 bitcast (<2 x i16> <i16 1, i16 -1> to i32)", "-65535"),
+    ("<2 x i32> bitcast (<4 x i16> <i16 1, i16 2, i16 3, i16 4> to <2 x i32>)",
+     "<i32 131073, i32 262147>"),
+    ("float bitcast (i32 1065353216 to float)", "1.000000e+00"),
+    ("i64 ptrtoint (ptr @a to i64)", "ptrtoint (ptr @a to i64)"),
+    ("i32 add nsw (i32 2147483647, i32 1)", "add nsw (i32 2147483647, i32 1)"),
+])
+def test_expressions_of_numbers_are_folded(text, value):
+    m = read_ll(f"@a = global i32 0\n@v = global {text}\n")
+    assert f" {value}\n" in nvir.print_ll(m)
