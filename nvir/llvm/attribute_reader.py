@@ -19,7 +19,7 @@ from nvir.llvm.attributes import (
 from nvir.llvm.grammar import MAX_SEEN, Grammar
 from nvir.llvm.lexer import END, Stop, unquoted
 
-_MORE = ("#", '"')  # begin further attributes
+_MORE = ("#", '"', "(")  # begin further attributes, or the rest of one
 
 
 class AttributeGroup(str):

@@ -141,7 +141,7 @@ _OLD = frozenset("""
     inaccessiblememonly inlinehint inreg jumptable minsize naked nest noalias nobuiltin nocapture
     nocf_check noduplicate noimplicitfloat noinline nonlazybind nonnull norecurse noredzone
     noreturn nounwind optforfuzzing optnone optsize readnone readonly returned returns_twice
-    safestack signext speculatable ssp sspreq sspstrong strictfp uwtable writeonly zeroext
+    safestack signext speculatable ssp sspreq sspstrong strictfp writeonly zeroext
 """.split())  # noqa: SIM905
 _OLD_PAIRS = frozenset(("align", "alignstack", "dereferenceable", "dereferenceable_or_null"))
 
@@ -152,13 +152,13 @@ def known_to_llvm7(a: Any) -> bool:
     return a in _OLD
 
 
-# Newer words, which libnvvm's LLVM 20 or `opt` of LLVM 19 do not know; both take all others of the
-# table.
+# Words that libnvvm's LLVM 20 or `opt` of LLVM 19 refuses, most as too new; both take all others of
+# the table.
 _NEWER = frozenset((
     "coro_elide_safe", "dead_on_return", "nocreateundeforpoison", "nooutline", "captures",
     "sanitize_alloc_token", "denormal_fpenv", "initializes", "noext", "nodivergencesource",
     "sanitize_realtime", "sanitize_realtime_blocking", "sanitize_type",
-    "coro_only_destroy_when_complete",
+    "coro_only_destroy_when_complete", "uwtable",
 ))
 
 

@@ -42,6 +42,22 @@ CASES = {
                    "%q = phi ptr addrspace(1) [ %e, %entry ], [ %p, %x ]\n"
                    "%d = load i32, ptr addrspace(1) %q, align 4",
 }
+# Each class of a float, of three floats: signalling NaNs are among them.
+CASES["is.fpclass"] = (
+    "%x0 = bitcast i32 %n to float\n%i = or i32 %n, 2139095040\n%x1 = bitcast i32 %i to float\n"
+    "%g = fdiv float %f, 1.0\n%x2 = fneg float %g\n%d0 = add i32 %n, 0\n" + "".join(
+        f"%c{k} = call i1 @llvm.is.fpclass.f32(float %x{k % 3}, i32 {1 << k // 3})\n"
+        f"%z{k} = zext i1 %c{k} to i32\n%t{k} = mul i32 %d{k}, 3\n"
+        f"%d{k + 1} = add i32 %t{k}, %z{k}\n" for k in range(30)
+    ) + "%d = add i32 %d30, 0")
+CASES["ptrmask"] = (
+    "%q = getelementptr i8, ptr addrspace(1) %p, i64 7\n"
+    "%r = call ptr addrspace(1) @llvm.ptrmask.p1.i64(ptr addrspace(1) %q, i64 -4)\n"
+    "%d = load i32, ptr addrspace(1) %r, align 4")
+for _word in ("smax", "smin", "umax", "umin"):
+    CASES[f"reduce {_word}"] = (
+        "%a = insertelement <3 x i32> <i32 6, i32 -6, i32 0>, i32 %n, i32 2\n"
+        f"%d = call i32 @llvm.vector.reduce.{_word}.v3i32(<3 x i32> %a)")
 NUMBERS = (0, 3, 7, 100, -1, -(1 << 31), (1 << 31) - 1)
 FLOATS = (0.0, -1.5, 3.25, float("inf"))
 
@@ -52,6 +68,10 @@ def text(body: str) -> str:
             ("umin.i32", "i32", "i32, i32"), ("smax.i32", "i32", "i32, i32"),
             ("abs.i32", "i32", "i32, i1"), ("fabs.f32", "float", "float"),
             ("uadd.sat.i32", "i32", "i32, i32"), ("usub.sat.i32", "i32", "i32, i32"),
+            ("is.fpclass.f32", "i1", "float, i32"),
+            ("ptrmask.p1.i64", "ptr addrspace(1)", "ptr addrspace(1), i64"),
+            *((f"vector.reduce.{w}.v3i32", "i32", "<3 x i32>")
+              for w in ("smax", "smin", "umax", "umin")),
         ) if f"@llvm.{name}(" in body
     )
     return (

@@ -243,8 +243,9 @@ declare void @llvm.lifetime.start.p0(ptr)
 
 
 @pytest.mark.parametrize("dialect", ["llvm20", "llvm7"])
-def test_the_alignment_of_a_functions_code_is_not_printed(dialect):
-    m = nvir.read_ll("define void @f(ptr align 4 %p) nounwind align 2 {\n  ret void\n}\n")
+def test_what_libnvvm_takes_of_no_function_is_not_printed(dialect):
+    m = nvir.read_ll("define void @f(ptr align 4 %p) nounwind uwtable align 2 {\n  ret void\n}\n")
     text = nvir.print_ll(m, dialect)
     assert "align 2" not in text
+    assert "uwtable" not in text
     assert "align 4" in text

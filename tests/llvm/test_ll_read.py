@@ -379,3 +379,10 @@ def test_a_function_has_no_bounds_of_a_launch():
 def test_expressions_of_numbers_are_folded(text, value):
     m = read_ll(f"@a = global i32 0\n@v = global {text}\n")
     assert f" {value}\n" in nvir.print_ll(m)
+
+
+def test_a_word_that_was_read_without_brackets_may_have_them():
+    m = read_ll("define void @f() nounwind uwtable { ret void }\n"
+                "define void @g() nounwind uwtable(sync) { ret void }\n")
+    assert m["f"].aux["attributes"] == ("nounwind", "uwtable")
+    assert m["g"].aux["attributes"] == ("nounwind", ("uwtable", "sync"))

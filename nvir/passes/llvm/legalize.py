@@ -299,12 +299,14 @@ def _drop(callee: Function) -> None:
 
 def _minmax(test: str) -> Callable[[Builder, Instruction, str], Value]:
     def rule(b: Builder, i: Instruction, dialect: str) -> Value:
-        x, y = i._operands
-        signed = test[0] == "s"
-        compare = b.icmp_signed if signed else b.icmp_unsigned
-        return b.select(compare("<" if test[1:] == "lt" else ">", x, y), x, y)
+        return _better(b, test, *i._operands)
 
     return rule
+
+
+def _better(b: Builder, test: str, x: Value, y: Value) -> Value:
+    compare = b.icmp_signed if test[0] == "s" else b.icmp_unsigned
+    return b.select(compare("<" if test[1:] == "lt" else ">", x, y), x, y)
 
 
 def _abs(b: Builder, i: Instruction, dialect: str) -> Value:
@@ -338,6 +340,8 @@ def _fabs(b: Builder, i: Instruction, dialect: str) -> Value:
     return b.bitcast(cleared, t)
 
 
+_FRACTIONS = {"half": 10, "float": 23, "double": 52}  # bits behind the point
+_TESTS = {"smax": "sgt", "smin": "slt", "umax": "ugt", "umin": "ult"}
 _REDUCTIONS = {"add": "add", "mul": "mul", "and": "and_", "or": "or_", "xor": "xor"}
 
 
@@ -349,18 +353,53 @@ def _vector_reduce(b: Builder, i: Instruction, dialect: str) -> Value:
         for k in range(v.type.count):
             out = getattr(b, operation)(out, b.extract_element(v, k))
         return out
-    if operation not in _REDUCTIONS or not isinstance(v.type, ty.VectorType):
+    test = _TESTS.get(operation)
+    if (operation not in _REDUCTIONS and not test) or not isinstance(v.type, ty.VectorType):
         raise refuse(f"the intrinsic {i.aux.callee.name}", dialect, i)
     out = b.extract_element(v, 0)
     for k in range(1, v.type.count):
-        out = getattr(b, _REDUCTIONS[operation])(out, b.extract_element(v, k))
+        lane = b.extract_element(v, k)
+        out = _better(b, test, out, lane) if test else (
+            getattr(b, _REDUCTIONS[operation])(out, lane))
     return out
+
+
+def _pointer_mask(b: Builder, i: Instruction, dialect: str) -> Value:
+    p, mask = i._operands
+    return b.inttoptr(b.and_(b.ptrtoint(p, mask.type), mask), p.type)
+
+
+def _is(b: Builder, i: Instruction, dialect: str) -> Value:
+    """llvm.is.fpclass: the pattern without its sign lies in a range for each bit of the mask:
+    0 signalling NaN, 1 quiet NaN, 2 to 5 -inf, -normal, -subnormal, -0, 6 to 9 the same from +0."""
+    if not str(i.aux.callee.name).startswith("llvm.is.fpclass"):
+        return i
+    x, mask = i._operands[0], int(getattr(i._operands[1], "value", 0))
+    t = x.type
+    fraction = _FRACTIONS.get(t.name)
+    if fraction is None:
+        raise refuse(f"the intrinsic {i.aux.callee.name}", dialect, i)
+    infinity = (1 << t.bits - 1) - (1 << fraction)
+    quiet, kind = infinity | 1 << fraction - 1, ty.int_type(t.bits)
+    bits = b.bitcast(x, kind)
+    size = b.and_(bits, const(kind, (1 << t.bits - 1) - 1))
+    nans = ((infinity + 1, quiet - 1), (quiet, (1 << t.bits - 1) - 1))
+    sizes = ((0, 0), (1, (1 << fraction) - 1), (1 << fraction, infinity - 1), (infinity, infinity))
+    found: Value = const(ty.I1, 0)
+    for bit in (k for k in range(10) if mask >> k & 1):
+        low, high = nans[bit] if bit < 2 else sizes[bit - 6 if bit > 5 else 5 - bit]
+        inside = b.icmp_unsigned("<=", b.sub(size, const(kind, low)), const(kind, high - low))
+        if bit > 1:
+            inside = b.and_(inside, b.icmp_signed("<" if bit < 6 else ">=", bits, const(kind, 0)))
+        found = b.or_(found, inside)
+    return found
 
 
 _ROUNDINGS = ("rint", "nearbyint", "trunc", "round")
 _INTRINSICS: dict[str, Callable[[Builder, Instruction, str], Value | None]] = {
     "umin": _minmax("ult"), "umax": _minmax("ugt"), "smin": _minmax("slt"),
     "smax": _minmax("sgt"), "abs": _abs, "fabs": _fabs, "vector": _vector_reduce,
+    "ptrmask": _pointer_mask, "is": _is,
     "uadd": _overflow_or_saturate, "usub": _overflow_or_saturate,
     **dict.fromkeys(_ROUNDINGS, assembly.rounding),
 }
@@ -370,8 +409,8 @@ _NO_FORM = frozenset((
     "stackrestore", "sincos", "ldexp", "frexp",
 ))
 _NEWER = re.compile(
-    r"(is\.fpclass|[su]add\.sat|[su]sub\.sat|sshl\.sat|ushl\.sat|vector\.|maximum|minimum|"
-    r"roundeven|fpto[su]i\.sat|ptrmask|threadlocal|umul\.fix|smul\.fix|matrix\.|masked\.|"
+    r"([su]add\.sat|[su]sub\.sat|sshl\.sat|ushl\.sat|vector\.|maximum|minimum|"
+    r"roundeven|fpto[su]i\.sat|threadlocal|umul\.fix|smul\.fix|matrix\.|masked\.|"
     r"[su]cmp|fptrunc\.round|canonicalize|arithmetic\.fence)"
 )
 RULES: dict[str, Callable[[Instruction, str], bool]] = {
