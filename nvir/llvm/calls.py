@@ -133,7 +133,7 @@ def _bundles(b: DefinitionReader, f: Function | None) -> tuple[tuple[str, int], 
         elif tag.startswith("preserve_n_") and b.accept("i32"):
             out.append((tag, b.number()))
         else:
-            b.unsupported("operand bundles of a call")
+            b.unsupported(f"the operand bundle {tag[:60]} of a call", at)
         b.expect(")")
         if b.t[b.k] == ",":
             b.k += 1

@@ -356,7 +356,7 @@ define void @f(ptr %p) {
 }
 ''')
     assert "align" not in nvir.print_ll(m, "llvm20")
-    with pytest.raises(Unsupported, match=r"2:\d+: error: .*operand bundles"):
+    with pytest.raises(Unsupported, match=r"2:\d+: error: .*operand bundle deopt"):
         read_ll('declare void @g()\ndefine void @f() { call void @g() [ "deopt"() ]\nret void }')
 
 
