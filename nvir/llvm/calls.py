@@ -154,7 +154,7 @@ def _promise(b: DefinitionReader, tag: str, at: int) -> None:
         len(operands) not in (2, 3) or not isinstance(operands[0].type, ty.PointerType)
         or not all(isinstance(v.type, ty.IntType) for v in operands[1:])
     ):
-        raise Stop("an assumed alignment is of a pointer, a number and perhaps an offset", at)
+        raise Stop("an assumed alignment takes a pointer, a number and, if any, another number", at)
 
 
 def convention(g: Any) -> str:
