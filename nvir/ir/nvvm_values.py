@@ -156,10 +156,7 @@ def symbols_of(i: Instruction) -> list[Symbol]:
     """The symbols that the operands of an instruction name, however deep."""
     found: list[Symbol] = []
     for v in i._operands:
-        kind = v.__class__
-        if kind is Instruction or (kind is Constant and v.value.__class__ is not tuple):  # type: ignore[attr-defined]
-            continue
-        if v.is_constant:
+        if v.is_constant and (not isinstance(v, Constant) or isinstance(v.value, tuple)):
             found += symbols_in(v)
     return found
 

@@ -20,7 +20,6 @@ from nvir.ir.module import DebugData
 _CONTAINERS = frozenset({dict, list, set})  # what a slot holds besides may not change
 
 
-
 @functools.cache
 def _slots(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
     """The names of a class's slots, and what reads them all; `_uses` comes first."""

@@ -583,5 +583,7 @@ def width_of(t: Type) -> int:
 
 
 _ROUNDED = frozenset(("rn", "rz", "rm", "rp", "sat"))
+
+
 def _is_zero(v: Value) -> bool:
     return isinstance(v, Constant) and not v.value
