@@ -105,8 +105,8 @@ class ModuleReader(Declarations):
     def _resynchronise(self, pos: int) -> None:
         """Go on at the next line that starts a module-level directive."""
         m = re.compile(
-            r"\n\s*(?=\.(?:visible|extern|weak|common|entry|func|global|const|shared|section|file"
-            r"|version|target|address_size|alias)\b)"
+            r"\n[^\S\n]*(?=\.(?:visible|extern|weak|common|entry|func|global|const|shared|section"
+            r"|file|version|target|address_size|alias)\b)"
         ).search(self.code, pos)
         self.pos = m.end() if m is not None else len(self.code)
 

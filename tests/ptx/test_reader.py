@@ -485,3 +485,11 @@ def test_target_debug_wants_debug_data() -> None:
     assert any("without debug data" in str(x) for x in read_ptx(debug + kernel).refused)
     section = ".section .debug_str\n{\n.b8 0\n}\n"
     assert not read_ptx(debug + kernel + section).refused
+
+
+def test_reading_goes_on_behind_many_blank_lines() -> None:
+    """Each is looked at once: to look at all that follow for each of them would never end."""
+    text = HEAD + ".bogus\n" + 1_000_000 * "\n" + "  .bogus\n \t.visible .bogus\n"
+    with pytest.raises(ParseError) as told:
+        read_ptx(text)
+    assert [e.line for e in told.value.errors] == [4, 1_000_006]
