@@ -1,6 +1,6 @@
 """Launching on a real GPU, with the signature of the interpreter's `nvir.launch`.
 
-Needs an NVIDIA driver; it is called through cuda-bindings (extra `gpu`) or, without them, ctypes.
+Needs an NVIDIA driver, nothing else.
 
 Imports     ptx to print the module; of ir only errors and the classes of modules and functions; of
             interp only how arguments become bytes (arguments.py) and the result's class, so that

@@ -1,7 +1,7 @@
-"""The driver API through ctypes, for machines that have the driver but no cuda-bindings.
+"""The driver API through ctypes: the calls that `nvir.gpu` makes, by name.
 
-`CtypesDriver()` has the calls that `nvir.gpu.launch` makes, with the signatures of cuda-bindings:
-each returns (code, results…).
+Each returns (code, results…). With so few calls, NVIDIA's Python bindings would bring nothing but
+rules of their own for the types of arguments.
 """
 
 from __future__ import annotations

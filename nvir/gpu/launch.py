@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from nvir.gpu.driver import CtypesDriver
 from nvir.interp.arguments import DeviceArray, check_array, parameter_bytes, placeholders
 from nvir.interp.grid import LaunchResult
 from nvir.ir.errors import LaunchError, NvirError, Unsupported
@@ -26,17 +27,6 @@ _DYNAMIC_SMEM = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _ERROR_LOG, _ERROR_LOG_SIZE = 5, 6  # CU_JIT_ERROR_LOG_BUFFER, …_SIZE_BYTES
 _LOG_SIZE = 1 << 14
 _PLAIN_SMEM = 48 << 10  # dynamic shared memory beyond this has to be asked for
-
-
-def _driver() -> Any:
-    """The driver API of cuda-bindings, else through ctypes. Raises NvirError without a driver."""
-    try:
-        from cuda.bindings import driver
-    except ImportError:
-        from nvir.gpu.driver import CtypesDriver
-
-        return CtypesDriver()
-    return driver
 
 
 class _Cuda:
@@ -57,10 +47,10 @@ class _Cuda:
 def available() -> bool:
     """Whether there is a GPU that can be launched on."""
     try:
-        cuda = _Cuda(_driver(), "")
+        cuda = _Cuda(CtypesDriver(), "")
         cuda("cuInit", 0)
         return int(cuda("cuDeviceGetCount")) > 0
-    except Exception:  # the bindings raise classes of their own where no driver is installed
+    except NvirError:
         return False
 
 
@@ -74,7 +64,7 @@ def launch(
 
     `max_steps` and `check` are the interpreter's and mean nothing here. What the
     kernel prints goes to the process's standard output, so `stdout` is empty, and
-    so is `block_counts`. `driver` stands in for cuda-bindings' driver API.
+    so is `block_counts`. `driver` stands in for CtypesDriver.
 
     Raises LaunchError for what the driver reports, Unsupported for textures,
     NvirError where there is no GPU.
@@ -82,7 +72,7 @@ def launch(
     del max_steps, check
     if textures:
         raise Unsupported("textures", module.target, "nvir.gpu.launch")
-    cuda = _Cuda(driver if driver is not None else _driver(), kernel)
+    cuda = _Cuda(driver if driver is not None else CtypesDriver(), kernel)
     with ExitStack() as stack:
         loaded, buffers, run = _prepared(stack, cuda, module, kernel, args)
         for name, value in (globals or {}).items():
@@ -102,7 +92,7 @@ def measure(
     warms up. Arrays stay as they are here; on the device each run goes on with what the one
     before left. Raises as `launch`.
     """
-    cuda = _Cuda(driver if driver is not None else _driver(), kernel)
+    cuda = _Cuda(driver if driver is not None else CtypesDriver(), kernel)
     with ExitStack() as stack:
         _, _, run = _prepared(stack, cuda, module, kernel, args)
         marks = [cuda("cuEventCreate", 0) for _ in range(2)]
@@ -138,12 +128,7 @@ def _prepared(
 
 @contextmanager
 def _context(cuda: _Cuda) -> Iterator[None]:
-    try:
-        cuda("cuInit", 0)
-    except NvirError:
-        raise
-    except Exception as e:  # cuda-bindings' own class where no driver library is found
-        raise NvirError(f"there is no NVIDIA driver: {str(e).splitlines()[0]}") from None
+    cuda("cuInit", 0)
     device = cuda("cuDeviceGet", 0)
     cuda("cuCtxSetCurrent", cuda("cuDevicePrimaryCtxRetain", device))
     try:
@@ -157,7 +142,7 @@ def _loaded(cuda: _Cuda, module: Module) -> Iterator[Any]:
     """The module as the driver compiles it; its log in the error."""
     text = print_ptx(module).encode() + b"\0"
     log = np.zeros(_LOG_SIZE, np.uint8)
-    options = [_option(cuda.driver, _ERROR_LOG), _option(cuda.driver, _ERROR_LOG_SIZE)]
+    options = [_ERROR_LOG, _ERROR_LOG_SIZE]
     try:
         handle = cuda("cuModuleLoadDataEx", text, 2, options, [log.ctypes.data, _LOG_SIZE])
     except LaunchError as e:
@@ -167,11 +152,6 @@ def _loaded(cuda: _Cuda, module: Module) -> Iterator[Any]:
         yield handle
     finally:
         cuda("cuModuleUnload", handle)
-
-
-def _option(driver: Any, number: int) -> Any:
-    make: Callable[[int], Any] = getattr(driver, "CUjit_option", int)
-    return make(number)
 
 
 class _DeviceBuffers:
@@ -232,8 +212,7 @@ def _run(
 ) -> None:
     handle = cuda("cuModuleGetFunction", loaded, str(function.name).encode())
     if dynamic_smem > _PLAIN_SMEM:
-        attribute = getattr(cuda.driver, "CUfunction_attribute", int)(_DYNAMIC_SMEM)
-        cuda("cuFuncSetAttribute", handle, attribute, dynamic_smem)
+        cuda("cuFuncSetAttribute", handle, _DYNAMIC_SMEM, dynamic_smem)
     pointers = np.array([p.ctypes.data for p in parameters], np.uint64)
     cuda("cuLaunchKernel", handle, *grid, *block, dynamic_smem, 0, pointers.ctypes.data, 0)
 

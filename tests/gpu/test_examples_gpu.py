@@ -63,7 +63,8 @@ def both(second: Launch) -> Launch:
         for mine, its in zip(args, theirs, strict=True):
             if isinstance(mine, np.ndarray) and mine.ndim:
                 agree(mine, its)
-        assert sorted(other.stdout) == sorted(result.stdout)  # threads may print in any order
+        if second is not nvir.gpu.launch:  # a GPU's kernels print to the process's own output
+            assert sorted(other.stdout) == sorted(result.stdout)  # threads print in any order
         return result
 
     return launch
