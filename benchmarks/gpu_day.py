@@ -222,7 +222,7 @@ class GpuDay:
             if self.over("examples", len(cases) - k):
                 break
             given = {"rng": np.random.default_rng(7)} if _takes_rng(function) else {}
-            with mock.patch.object(nvir, "launch", examples.both(nvir.gpu.launch)):
+            with mock.patch.object(nvir, "launch", examples.launch_for(function)):
                 try:
                     function(**given, **case)
                     rows[name] = "same"

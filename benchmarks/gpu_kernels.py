@@ -76,14 +76,14 @@ CASES = [
         floats(r, n, n), floats(r, n, n), floats(r, n, n), n, n, n], 2048),
     Case("gemm_mma.sm_90", "gemm_mma", lambda n: (n // 64, n // 64), 128, lambda r, n: [
         floats(r, n, n).astype(np.float16), floats(r, n, n).astype(np.float16), floats(r, n, n),
-        n, n, n], 2048),
+        n, n, n], 4096),
     Case("reduction.sm_90", "reduction", lambda n: 1056, 256,
-         lambda r, n: [floats(r, n), np.zeros(1, np.float32), n], 1 << 24),
+         lambda r, n: [floats(r, n), np.zeros(1, np.float32), n], 1 << 26),
     Case("softmax.sm_90", "softmax", lambda n: n, 256,
-         lambda r, n: [floats(r, n, 2048), floats(r, n, 2048), 2048], 4096),
+         lambda r, n: [floats(r, n, 2048), floats(r, n, 2048), 2048], 1 << 14),
     Case("histogram.sm_80", "histogram", lambda n: 1056, 256, lambda r, n: [
-        r.integers(0, 256, n).astype(np.uint8), np.zeros(256, np.uint32), n], 1 << 24),
-    Case("spmv_csr.sm_80", "spmv_csr", lambda n: n // 4, 128, rows, 1 << 16),
+        r.integers(0, 256, n).astype(np.uint8), np.zeros(256, np.uint32), n], 1 << 26),
+    Case("spmv_csr.sm_80", "spmv_csr", lambda n: n // 4, 128, rows, 1 << 18),
     Case("stencil.sm_80", "stencil", lambda n: (n // 32, n // 8), (32, 8),
          lambda r, n: [floats(r, n, n), floats(r, n, n), n, n], 4096),
     Case("conv3d.sm_80", "conv3d", lambda n: (n // 8, n // 4, n // 2), (8, 4, 2), lambda r, n: [
@@ -93,9 +93,9 @@ CASES = [
     Case("nbody.sm_80", "nbody", lambda n: n // 256, 256,
          lambda r, n: [floats(r, n, 4), floats(r, n, 3), n, 0.1], 1 << 15, 256 * 16),
     Case("horner.sm_80", "horner_fixed", lambda n: n // 256, 256, lambda r, n: [
-        r.random(n), r.random(n), r.random(13), n], 1 << 20),
+        r.random(n), r.random(n), r.random(13), n], 1 << 22),
     Case("mandelbrot.sm_80", "mandelbrot", lambda n: (n // 16, n // 8), (16, 8), lambda r, n: [
-        np.zeros((n, n), np.uint16), n, n, -2.0, -1.5, 3.0 / n, 256], 2048),
+        np.zeros((n, n), np.uint16), n, n, -2.0, -1.5, 3.0 / n, 256], 4096),
 ]
 
 
@@ -116,7 +116,7 @@ def timed(case: Case, small: bool, end: float) -> Mapping[str, Any]:
         if settings is not None:
             put(copy, case.kernel, settings, machine)
         return nvir.gpu.measure(copy, case.kernel, grid, case.block, args, case.dynamic_smem,
-                                runs=3 if small else 21)
+                                runs=3 if small else 41)
 
     rows = []
     for c in found.candidates:

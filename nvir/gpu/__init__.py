@@ -3,8 +3,8 @@
 Needs an NVIDIA driver, nothing else.
 
 Imports     ptx to print the module; of ir only errors and the classes of modules and functions; of
-            interp only how arguments become bytes (arguments.py) and the result's class, so that
-            an argument means the same to both ways of launching.
+            interp only how arguments become bytes (arguments.py) and the classes of textures and
+            results, so that an argument means the same to both ways of launching.
 """
 
 from __future__ import annotations

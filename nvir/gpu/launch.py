@@ -8,9 +8,11 @@ are copied back in place. Everything that was made is released again.
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ import numpy as np
 from nvir.gpu.driver import CtypesDriver
 from nvir.interp.arguments import DeviceArray, check_array, parameter_bytes, placeholders
 from nvir.interp.grid import LaunchResult
+from nvir.interp.texture import Texture
 from nvir.ir.errors import LaunchError, NvirError, Unsupported
 from nvir.ir.function import Function
 from nvir.ir.module import Module
@@ -86,26 +89,32 @@ def launch(
 
 def measure(
     module: Module, kernel: str, grid: int | Sequence[int], block: int | Sequence[int],
-    args: Sequence[Any], dynamic_smem: int = 0, *, runs: int = 21, driver: Any = None,
+    args: Sequence[Any], dynamic_smem: int = 0, *, runs: int = 21, warm: float = 0.05,
+    driver: Any = None,
 ) -> float:
-    """Microseconds that a launch takes on the first GPU: the median of `runs`, after one that
-    warms up. Arrays stay as they are here; on the device each run goes on with what the one
-    before left. Raises as `launch`.
+    """Microseconds that a launch takes on the first GPU: the median of `runs` in a row, behind
+    launches for `warm` seconds, in which the clock rises. Arrays stay as they are here; on the
+    device each run goes on with what the one before left. Raises as `launch`.
     """
     cuda = _Cuda(driver if driver is not None else CtypesDriver(), kernel)
     with ExitStack() as stack:
         _, _, run = _prepared(stack, cuda, module, kernel, args)
-        marks = [cuda("cuEventCreate", 0) for _ in range(2)]
+        marks = [cuda("cuEventCreate", 0) for _ in range(runs + 1)]
         for mark in marks:
             stack.callback(cuda, "cuEventDestroy", mark)
-        times = []
-        for _ in range(runs + 1):
-            cuda("cuEventRecord", marks[0], 0)
+        end = time.monotonic() + warm
+        while True:
             run(_dim3(grid), _dim3(block), dynamic_smem)
-            cuda("cuEventRecord", marks[1], 0)
-            cuda("cuEventSynchronize", marks[1])
-            times.append(float(cuda("cuEventElapsedTime", *marks)))
-    return 1000 * statistics.median(times[1:])
+            cuda("cuCtxSynchronize")
+            if time.monotonic() >= end:
+                break
+        cuda("cuEventRecord", marks[0], 0)
+        for mark in marks[1:]:  # nothing is waited for in between, or the clock would fall again
+            run(_dim3(grid), _dim3(block), dynamic_smem)
+            cuda("cuEventRecord", mark, 0)
+        cuda("cuEventSynchronize", marks[-1])
+        times = [float(cuda("cuEventElapsedTime", *pair)) for pair in pairwise(marks)]
+    return 1000 * statistics.median(times)
 
 
 def _prepared(
@@ -175,6 +184,8 @@ class _DeviceBuffers:
         """The bytes of an argument, as a numpy array."""
         if isinstance(value, DeviceArray):
             value = value.array
+        if isinstance(value, Texture):
+            raise Unsupported("textures as arguments", where="nvir.gpu.launch")
         if isinstance(value, np.ndarray) and value.ndim:
             data = self.address(value).to_bytes(8, "little")
         else:

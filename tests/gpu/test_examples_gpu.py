@@ -21,6 +21,10 @@ from tests.interp import test_examples
 interpret = nvir.launch
 Launch = Callable[..., Any]
 
+# What they leave depends on which thread comes first: they run on the GPU alone, and their own
+# checks judge.
+ORDER_VARIES = {"test_spin_lock_within_a_warp", "test_bfs_appends_each_new_vertex_once"}
+
 
 def cases() -> list[Any]:
     """(test, arguments) for each test of the examples and each of its parameters."""
@@ -83,8 +87,13 @@ def agree(a: Any, b: Any) -> None:
 def test_an_example_gives_the_same_on_a_gpu(
     function: Any, case: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nvir, "launch", both(nvir.gpu.launch))
+    monkeypatch.setattr(nvir, "launch", launch_for(function))
     run(function, case)
+
+
+def launch_for(function: Any) -> Launch:
+    """The launch on a GPU for one of the examples."""
+    return nvir.gpu.launch if function.__name__ in ORDER_VARIES else both(nvir.gpu.launch)
 
 
 def run(function: Any, case: dict[str, Any]) -> None:
@@ -118,4 +127,5 @@ def test_the_comparison_passes_what_agrees_and_sees_what_differs(
 def test_every_example_is_in_the_list() -> None:
     names = {p.values[0].__name__ for p in cases()}
     assert names >= {"test_saxpy", "test_gemm_mma", "test_softmax", "test_scan_of_blocks"}
+    assert names >= ORDER_VARIES
     assert len(cases()) > len(names)
