@@ -33,7 +33,7 @@ from nvir.ir.opcodes.form import operand_parts
 from nvir.ir.opcodes.legal import APART
 from nvir.ir.opcodes.ori.modifiers import unknown_modifiers
 from nvir.ir.verify.ori import call_problem, class_problem
-from nvir.ptx.reader import KNOWN_VERSION, read_ptx
+from nvir.ptx.reader import KNOWN_VERSION, read_apart
 from nvir.ptx.rules import declared
 from nvir.ptx.rules.operands import (
     address_problem,
@@ -146,7 +146,7 @@ def check(
     """
     text = load(source)
     try:
-        module = module or read_ptx(source)
+        module = module or read_apart(source)
     except ParseError as e:
         unread = [("syntax", d) for d in e.errors]
         return sorted([*unread, *_beside(text, e.errors, targets, arch)], key=_place)
@@ -213,7 +213,7 @@ def _beside(
             return []  # without a declaration, uses of what it declares would be told
         code = code[:start] + re.sub(r"[^\n]", " ", code[start:end]) + code[end:]
     try:
-        module = read_ptx(code.encode())
+        module = read_apart(code.encode())
     except NvirError:
         return []
     lines, wrong = text.text.splitlines(), {d.line for d in errors}

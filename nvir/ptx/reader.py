@@ -17,7 +17,7 @@ from nvir.ptx.body import BodyReader
 from nvir.ptx.literals import literal
 from nvir.ptx.rules import declared
 from nvir.ptx.source import BEGIN_ASM, END_ASM, PtxText, TooManyErrors, load
-from nvir.ptx.ssa import build
+from nvir.ptx.ssa import Fill, build, build_apart
 from nvir.ptx.tokens import Unreadable
 from nvir.ptx.variables import LINKAGE, SPACES, Declarations
 
@@ -44,16 +44,28 @@ def read_ptx(x: object) -> Module:
     (a str with a newline, or bytes). Raises ParseError, whose `.errors` lists
     every error of the file; NvirError if the file cannot be opened.
     """
+    return _read(x, build)
+
+
+def read_apart(x: object) -> Module:
+    """Read PTX as `read_ptx` does, for rules of single instructions alone: no phi stands in the
+    module, and what a block takes over is one value for each register (`nvir.ptx.ssa`)."""
+    return _read(x, build_apart)
+
+
+def _read(x: object, fill: Fill) -> Module:
     source = load(x)
     with bulk():
-        return ModuleReader(source).read()
+        return ModuleReader(source, fill).read()
 
 
 class ModuleReader(Declarations):
-    """Reads one module. `symbol`, `variables` and `file_directive` serve body.py."""
+    """Reads one module. `symbol`, `variables` and `file_directive` serve body.py; `fill` makes
+    the blocks of a function."""
 
-    def __init__(self, source: PtxText) -> None:
+    def __init__(self, source: PtxText, fill: Fill) -> None:
         super().__init__(source, Module(name=source.file, version=KNOWN_VERSION))
+        self.fill = fill
         self.has_debug = ".section" in self.code
         if (written := _PRODUCER.match(source.text)) is not None:
             self.module.debug.producer = written[1]
@@ -377,7 +389,7 @@ class ModuleReader(Declarations):
         self.own = {}
         if len(self.source.errors) == errors:
             self._returned_registers(body, function)
-            build(body.raw, function, incoming)
+            self.fill(body.raw, function, incoming)
 
     def _returned_registers(self, body: BodyReader, function: Function) -> None:
         """A result that a function returns in a register is an operand of each `ret`."""

@@ -1,4 +1,4 @@
-"""From raw blocks over registers to SSA.
+"""From raw blocks over registers to SSA, or to what rules of single instructions ask.
 
     L:  add %r1, %r1, 1           L:  %r1' = phi [%r1, entry], [%r1'', L]
         setp %p1, %r1, 10    ==>      %r1'' = add %r1', 1
@@ -11,18 +11,27 @@ printing without a copy.
 Method   nvir.ir.ssa.construct, over the registers that cross blocks. Blocks that the entry does
          not reach hang below a root of their own, where every register is undef.
 Cost     Linear in the text and in the live ranges of registers written more than once.
+
+Scattered branches have phis by the million in a few thousand lines. `build_apart` makes none: of
+what reaches a block it knows only whether anything was written, which is what `nvir check` asks.
+
+Method   What is written before a block is the same for all blocks of a strongly connected
+         component: one union of bit sets over the registers for each, in topological order.
+Cost     Linear in the text, and in the edges times the registers that cross blocks (in bits).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from nvir.analysis.components import strong_components
 from nvir.ir import VOID, Block, Function, Instruction, dominator_tree, form
 from nvir.ir.ssa.construct import Undo, place_phis, rename
 from nvir.ir.values import Argument, Result, undef
 from nvir.ptx.body import SINK, RawBlock, RawFunction
 
+Fill = Callable[[RawFunction, Function, dict[int, Argument]], None]
 
 def build(raw: RawFunction, function: Function, arguments: dict[int, Argument]) -> None:
     """Fill `function` with the SSA form of `raw`; `arguments` are registers defined on entry."""
@@ -33,10 +42,7 @@ def build(raw: RawFunction, function: Function, arguments: dict[int, Argument]) 
     reads = _exposed_reads(order, len(raw.reg_types))
     writes = _writes(order, arguments, reads)
     phis = place_phis(preds, tree, reads, writes, str(function.name))
-    made = {id(b): Block(str(b.name), function) for b in blocks}
-    function.blocks = [made[id(b)] for b in blocks]
-    _Renaming(raw, order, preds, tree.idom, phis, made).run(arguments)
-    function.cfg_state = "never"
+    _Renaming(raw, function, order, preds).run(tree.idom, phis, arguments)
 
 
 def _name_blocks(blocks: list[RawBlock], function: Function) -> None:
@@ -94,7 +100,9 @@ def _numbering(blocks: list[RawBlock]) -> tuple[list[RawBlock | None], list[list
     return order, preds
 
 
-def _exposed_reads(order: list[RawBlock | None], registers: int) -> dict[int, list[int]]:
+def _exposed_reads(
+    order: Sequence[RawBlock | None], registers: int
+) -> dict[int, list[int]]:
     """Register → the blocks that read it before they write it, for those that cross blocks."""
     reads: dict[int, list[int]] = {}
     settled = [-1] * (registers + 1)  # the last block that read or wrote it; one more for SINK
@@ -117,7 +125,7 @@ def _exposed_reads(order: list[RawBlock | None], registers: int) -> dict[int, li
 
 
 def _writes(
-    order: list[RawBlock | None], arguments: Iterable[int], reads: dict[int, list[int]]
+    order: Sequence[RawBlock | None], arguments: Iterable[int], reads: dict[int, list[int]]
 ) -> dict[int, list[int]]:
     """Register → the blocks that write it, for those in `reads`; arguments come with the root."""
     writes = {r: [0] for r in arguments if r in reads}
@@ -133,48 +141,68 @@ def _writes(
     return writes
 
 
-class _Renaming:
-    """The walk over the dominator tree that gives every use its value."""
+def build_apart(raw: RawFunction, function: Function, arguments: dict[int, Argument]) -> None:
+    """Fill `function` with each block by itself: what a register holds where a block begins is one
+    value for all blocks, `undef` where nothing writes it before. No phi stands anywhere."""
+    blocks = raw.blocks
+    _name_blocks(blocks, function)
+    reads = _exposed_reads(blocks, len(raw.reg_types))
+    writes = _writes(blocks, (), reads)
+    bit = {r: k for k, r in enumerate(writes)}
+    exposed: list[list[int]] = [[] for _ in blocks]
+    for r, places in reads.items():
+        for b in places:
+            exposed[b].append(r)
+    filling = _Filling(raw, function)
+    held: dict[int, Any] = dict(arguments)
+    for b, written in _written_before(blocks, writes):
+        for r in exposed[b]:
+            known = r in arguments or (r in bit and written >> bit[r] & 1)
+            if known and r not in held:
+                held[r] = Instruction(_PHI, (), raw.reg_types[r], raw.reg_names[r], ())
+            filling.value[r] = held[r] if known else undef(raw.reg_types[r])
+        filling.fill(blocks[b], [])
 
-    def __init__(
-        self, raw: RawFunction, order: list[RawBlock | None], preds: list[list[int]],
-        idom: list[int], phis: list[list[int]], made: dict[int, Block],
-    ) -> None:
-        self.raw, self.order, self.preds, self.phis, self.made = raw, order, preds, phis, made
-        self.idom = idom
+
+def _written_before(
+    blocks: list[RawBlock], writes: dict[int, list[int]]
+) -> Iterator[tuple[int, int]]:
+    """Each block with what is written on some way to it: the numbers of keys of `writes`, as
+    bits."""
+    made = [0] * len(blocks)
+    for k, sites in enumerate(writes.values()):
+        for b in sites:
+            made[b] |= 1 << k
+    succs = [[t.index for t in b.targets] for b in blocks]
+    before = [0] * len(blocks)
+    for members in strong_components(succs, range(len(blocks))):
+        arriving = 0
+        for b in members:
+            arriving |= before[b]
+        if len(members) > 1 or members[0] in succs[members[0]]:
+            for b in members:
+                arriving |= made[b]
+        for b in members:
+            for t in succs[b]:
+                before[t] |= arriving | made[b]
+            before[b] = made[b] = 0
+            yield b, arriving
+
+
+class _Filling:
+    """Makes the blocks of a function and their instructions; `value` is what each register holds
+    at the place that was reached."""
+
+    def __init__(self, raw: RawFunction, function: Function) -> None:
+        self.raw = raw
+        self.made = {id(b): Block(str(b.name), function) for b in raw.blocks}
         self.value: list[Any] = [undef(t) for t in raw.reg_types]
-        self.phi_made: list[list[Instruction]] = [[] for _ in order]
+        function.blocks = [self.made[id(b)] for b in raw.blocks]
+        function.cfg_state = "never"
 
-    def run(self, arguments: dict[int, Argument]) -> None:
+    def fill(self, raw_block: RawBlock, undo: Undo) -> None:
+        """Make the block's instructions; `undo` gets what it overwrites of `value`."""
         value = self.value
-        for r, a in arguments.items():
-            value[r] = a
-        self._make_phis()
-        arriving = rename(self.preds, self.idom, self.phis, self.phi_made, value, self._block)
-        for b, made in enumerate(self.phi_made):
-            preds = [p for p in self.preds[b] if p]
-            blocks = [self.made[id(self.order[p])] for p in preds]
-            for phi, values in zip(made, arriving[b], strict=True):
-                phi.set_incoming([values[p] for p in preds], blocks)
-
-    def _make_phis(self) -> None:
-        raw = self.raw
-        phi = form("phi")
-        for b, registers in enumerate(self.phis):
-            raw_block = self.order[b]
-            if raw_block is None or not registers:
-                continue
-            block = self.made[id(raw_block)]
-            for r in registers:
-                i = Instruction(phi, (), raw.reg_types[r], raw.reg_names[r], ())
-                i.line = raw_block.line
-                self.phi_made[b].append(block.append(i))
-
-    def _block(self, b: int, undo: Undo) -> None:
-        raw_block = self.order[b]
-        value = self.value
-        if raw_block is None:
-            return
         block = self.made[id(raw_block)]
         block.pragmas, block.line, block.loc = raw_block.pragmas, raw_block.line, raw_block.loc
         types, names = self.raw.reg_types, self.raw.reg_names
@@ -224,8 +252,51 @@ class _Renaming:
         block.append(i)
 
 
+class _Renaming(_Filling):
+    """The walk over the dominator tree that gives every use its value."""
+
+    def __init__(
+        self, raw: RawFunction, function: Function, order: list[RawBlock | None],
+        preds: list[list[int]],
+    ) -> None:
+        super().__init__(raw, function)
+        self.order, self.preds = order, preds
+        self.phi_made: list[list[Instruction]] = [[] for _ in order]
+
+    def run(
+        self, idom: list[int], phis: list[list[int]], arguments: dict[int, Argument]
+    ) -> None:
+        value = self.value
+        for r, a in arguments.items():
+            value[r] = a
+        self._make_phis(phis)
+        arriving = rename(self.preds, idom, phis, self.phi_made, value, self._block)
+        for b, made in enumerate(self.phi_made):
+            preds = [p for p in self.preds[b] if p]
+            blocks = [self.made[id(self.order[p])] for p in preds]
+            for phi, values in zip(made, arriving[b], strict=True):
+                phi.set_incoming([values[p] for p in preds], blocks)
+
+    def _make_phis(self, phis: list[list[int]]) -> None:
+        raw = self.raw
+        for b, registers in enumerate(phis):
+            raw_block = self.order[b]
+            if raw_block is None or not registers:
+                continue
+            block = self.made[id(raw_block)]
+            for r in registers:
+                i = Instruction(_PHI, (), raw.reg_types[r], raw.reg_names[r], ())
+                i.line = raw_block.line
+                self.phi_made[b].append(block.append(i))
+
+    def _block(self, b: int, undo: Undo) -> None:
+        raw_block = self.order[b]
+        if raw_block is not None:
+            self.fill(raw_block, undo)
+
+
 def _sink_type(f: Any, k: int) -> Any:
     return f.result_types[k] if k < len(f.result_types) else f.rule_type("b32")
 
 
-_BRA = form("bra")
+_BRA, _PHI = form("bra"), form("phi")

@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import sys
+from functools import partial
 from itertools import islice, product
 from pathlib import Path
 
@@ -26,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import broken
 from corpus import examples
+from effort import effort
 
 HEAD = """.version {version}
 .target {target}
@@ -376,3 +378,33 @@ def test_rules_hold_beside_statements_that_cannot_be_read():
         ("literal", 12, "bar.sync")]
     undeclared = text.replace(".reg .pred %p<4>;", ".reg .b33 %p<4>;")
     assert {tag for tag, _ in check(undeclared)} == {"syntax"}  # no guess without declarations
+
+
+@pytest.mark.parametrize(("around", "named"), [
+    ("{}", "an operand"),
+    ("mov.b64 %d1, 5; @%p1 bra M; M: {}", "%d1"),
+    ("@%p1 bra M; mov.b64 %d1, 5; M: {}", "%d1"),  # on one way
+    ("@%p1 bra M; {} ret; M: mov.b64 %d1, 5;", "an operand"),  # on no way to it
+    ("M: {} mov.b64 %d1, 5; @%p1 bra M;", "%d1"),  # by way of the loop
+    ("mov.b64 %d1, 5; ret; M: {} @%p1 bra M;", "an operand"),  # not reached, as is its loop
+    ("ret; M: mov.b64 %d1, 5; @%p1 bra M; {}", "%d1"),
+])
+def test_a_register_that_nothing_writes_before_has_no_name(around, named):
+    """Values across blocks are known without phis; they are those of SSA form."""
+    statement = around.format("add.s32 %r1, %d1, %r3;")
+    assert [m.partition(" is of")[0] for _, _, m in found(statement)] == [named]
+    text = HEAD.format(statement=statement, version="9.0", target="sm_90a", shared="")
+    assert check(text) == check(text, module=read_ptx(text))
+
+
+def test_scattered_branches_cost_what_their_lines_do():
+    """As SSA form these have a phi of most registers in most blocks: their number squared."""
+    def text(n):
+        rng = random.Random(n)
+        body = [f"L{k}: add.u32 %r{rng.randrange(n)}, %r{rng.randrange(n)}, 1;\n"
+                f"@%p1 bra L{rng.randrange(n)};" for k in range(n)]
+        return HEAD.format(statement="\n".join(body), version="9.0", target="sm_90", shared="") \
+            .replace("%r<8>", f"%r<{n}>")
+
+    few, many = (effort(partial(check, text(n))) for n in (150, 600))
+    assert many < 5 * few
