@@ -30,7 +30,7 @@ FrontEnd = Literal["auto", "libclang", "clang"]
 _NOT_FOUND = re.compile(r"'([^']+)' file not found")
 _GIVEN = ("vprintf", "__assertfail", "malloc", "free")  # every kernel has these
 # what `#pragma unroll N` asks for; the assembler is told to leave the result alone
-UNROLL_ASKED = "loop-unroll<asked>,const-fold,copy-prop,gvn,dce"
+UNROLL_ASKED = "loop-unroll<asked>,const-fold,copy-prop,gvn,dce,keep-rolled"
 
 
 def compile_cuda(source: Any, arch: str = "sm_80", *, optimise: int = 3, level: str = "ori",
@@ -324,7 +324,8 @@ def _mark(module: Module, asked: dict[tuple[str, str], str]) -> bool:
         for loop in sorted(natural_loops(f), key=lambda x: len(x.blocks)):
             held = [b.name for b in loop.blocks if b.name in wanted]
             pragmas = [wanted.pop(name) for name in held]
-            loop.header.pragmas = tuple(dict.fromkeys([*loop.header.pragmas, *pragmas]))
+            if pragmas:  # what is asked for goes before keep-rolled's marks
+                loop.header.pragmas = tuple(dict.fromkeys(pragmas))
             unroll |= any(p != "nounroll" for p in pragmas)
     return unroll
 
@@ -343,5 +344,5 @@ def pipelines(optimise: int, fast_math: bool = False,
     options = [*(x for x in held.split(";") if x and x.partition("=")[0] not in keys), *floats]
     after = mark.removeprefix(",") + (f"<{';'.join(options)}>" if options else "") + rest
     if optimise >= 2:  # the assembler unrolls loops that test at their end
-        after += ",loop-simplify,loop-rotate,const-fold,copy-prop,gvn,dce"
+        after += ",loop-simplify,loop-rotate,const-fold,copy-prop,gvn,dce,keep-rolled"
     return before.removeprefix(","), after

@@ -66,6 +66,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(f"select<fp-contract={FP_CONTRACT}>", (1, 2, 3), "to the operations of PTX"),
     Stage("select", (0,), "to the operations of PTX, each for itself"),
     Stage("gvn,dce", (1, 2, 3), "addresses that selection computes in several blocks"),
+    Stage("keep-rolled", (0, 1, 2, 3), "last: the assembler may be run at any level"),
 )
 
 

@@ -1,6 +1,6 @@
 """The pipelines of level ori: the real tool's phases as far as nvir has them, and what it emits.
 
-    nvir opt -p loops k.ptx          phases 3 to 108 of the notes, in their order
+    nvir opt -p loops k.ptx          phases 3 to 108 of the notes, in their order, and `LAST`
     nvir opt -p prediction k.ptx     what the assembler will do: report and explain run it on a copy
     nvir opt -p emission k.ptx       what nvir itself does to code that the assembler is to get
 
@@ -14,7 +14,7 @@ examples/ptx (ratios of geometric means to the unchanged file, ptxas 13.0):
     preset                                   registers   instructions
     (nothing, printed from the IR)             1.0000      1.0000
     copy-prop,gvn,dce                          0.9953      1.0010
-    const-fold,copy-prop,gvn,dce               0.9953      0.9984      chosen
+    const-fold,copy-prop,gvn,dce,keep-rolled   0.9953      0.9984      chosen
     loop-simplify,loop-rotate,copy-prop,dce    0.9965      1.0012
     copy-prop,gvn,dce,strength-reduce,dce      0.9953      1.0010
     copy-prop,gvn,dce,if-convert               1.0101      0.9807
@@ -26,7 +26,8 @@ from __future__ import annotations
 
 import attrs
 
-EMISSION = "const-fold,copy-prop,gvn,dce"
+LAST = "keep-rolled"  # of what the assembler gets
+EMISSION = f"const-fold,copy-prop,gvn,dce,{LAST}"
 _CLEAN = "copy-prop,const-fold,gvn,dce"
 
 
@@ -95,4 +96,4 @@ def loops(first: int = 3, last: int = 108) -> str:
     return ",".join(r.passes for r in supported() if first <= r.number <= last)
 
 
-PRESETS = {"loops": loops(), "prediction": loops(), "emission": EMISSION}
+PRESETS = {"loops": f"{loops()},{LAST}", "prediction": loops(), "emission": EMISSION}

@@ -209,6 +209,8 @@ def all_passes() -> dict[str, Pass]:
         Pass("loop-unroll", "loop.unroll.loop_unroll",
              "copies bodies of loops, fully or by a factor", level="ori", cfg=True, phases=(22,),
              plans=True),
+        Pass("keep-rolled", "loop.unroll.keep_rolled",
+             "marks loops whose copies ptxas would run too often or seldom", level="ori"),
         Pass("loop-pipeline", "loop.pipeline.loop_pipeline",
              "overlaps iterations, loads of later ones first", level="ori", cfg=True, phases=(24,)),
         Pass("loop-version", "loop.version.loop_version",

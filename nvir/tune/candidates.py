@@ -23,6 +23,7 @@ import attrs
 
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import constant_of, trip_count
+from nvir.assembler.unroll.miscounts import miscount
 from nvir.ir.block import Block
 from nvir.ir.clone import clone_function
 from nvir.ir.function import Function
@@ -114,7 +115,8 @@ def context(module: Module, profile: object) -> Context:
 
 def loop_settings(loop: Loop, trips: int | None, most: int | None) -> Iterator[LoopSetting]:
     """What may be tried on a loop whose count is `trips`, or is at most `most`, if known."""
-    last = LoopSetting(free=True) if NOUNROLL in loop.header.pragmas else LoopSetting(1)
+    free = NOUNROLL in loop.header.pragmas
+    last = LoopSetting(free=True) if free and not miscount(loop) else LoopSetting(1)
     if not loop.is_innermost:
         yield last
         return

@@ -37,6 +37,7 @@ from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.assembler.unroll.exits import COUNT_LIMIT, Refusal, counted_by, why_not_counted
 from nvir.assembler.unroll.known import Counted
 from nvir.assembler.unroll.latch_exit import what_is_wrong
+from nvir.assembler.unroll.miscounts import miscount
 from nvir.assembler.unroll.outside import outside_size
 from nvir.assembler.unroll.weights import (
     BLACKWELL,
@@ -80,8 +81,16 @@ def unroll_decisions(
     state = _State(facts, limits)
     for loop in facts.order:
         off = everywhere or loop.header in switched_off or has_pragma(loop)
-        state.done[loop.header] = state.decide(loop, off)
+        state.done[loop.header] = _with_warning(loop, state.decide(loop, off))
     return {x.header: state.done[x.header] for x in facts.loops}
+
+
+def _with_warning(loop: Loop, decision: UnrollDecision) -> UnrollDecision:
+    """A decision whose reason says where the copies run another number of times."""
+    if decision.action == "none" or not (why := miscount(loop)):
+        return decision
+    return attrs.evolve(
+        decision, reason=f"{decision.reason}; the copies may run another number of times: {why}")
 
 
 class UnrollFacts:

@@ -32,7 +32,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 
 COUNT_LIMIT = 1 << 31  # iterations times size, of 32 signed bits
-_DOWN = {"gt": "lt", "ge": "le", "hi": "lo", "hs": "ls"}
+DOWN = {"gt": "lt", "ge": "le", "hi": "lo", "hs": "ls"}
 
 Refusal = tuple[UnrollCode, str]
 
@@ -198,11 +198,13 @@ def count_of(loop: Loop, trip: TripCount) -> int | None:
         exact = compare == "ne" and distance * step > 0 and distance % step == 0
         return distance // step + first if exact else 0
     start, end = signed(start, bits), signed(end, bits)  # whatever the type of the comparison
-    if compare in _DOWN:
-        start, end, step, compare = -start, -end, -step, _DOWN[compare]
+    apart = start != end
+    if compare in DOWN:
+        start, end, step, compare = -start, -end, -step, DOWN[compare]
     if compare in ("le", "ls"):
         end += 1
     if step <= 0 or start >= end:
-        return first if step > 0 else 0
+        rounds = step > start - end and trip.tests_update and trip.exit in loop.latches
+        return max(first, int(rounds and apart)) if step > 0 else 0
     count = -(-(end - start) // step) + first
     return count if trip.count is None else min(count, trip.count)

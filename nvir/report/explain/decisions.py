@@ -31,6 +31,7 @@ from nvir.ir.loops import natural_loops
 from nvir.ir.text.trace import Trace, TraceEvent
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knob, Knobs, all_knobs
+from nvir.passes.presets_loops import LAST
 from nvir.passes.registry import Pass, all_passes
 from nvir.passes.remarks import Remark
 
@@ -108,7 +109,7 @@ def loop_steps() -> list[DecisionStep]:
     for row in all_passes().values():
         if not row.home.startswith(_LOOP_PASSES) or row.unit != "function":
             continue
-        if row.level == "nvvm":
+        if row.level == "nvvm" or row.name == LAST:  # whose reason is in that of loop-unroll
             continue
         if row.name == "licm":  # one pass, four instances
             for k, phase in enumerate(row.phases):
