@@ -146,7 +146,14 @@ def noted_check(classes: Mapping[Instruction, OperandClasses], profile: Profile)
     return Finding(Feasibility.ACCEPT)
 
 
-@step("SWP-09", "3 graph", "by_class")
+def _graph_told(made: DependenceGraph, plain: LoopGraph, *_: object) -> dict[str, object]:
+    names = [f"{op.family or 'operation'} {n}" for n, op in enumerate(plain.operations)]
+    edges = [f"{names[a]} to {names[b]} {cycles} {'cycle' if cycles == 1 else 'cycles'} "
+             f"distance {far}" for a, b, cycles, far in sorted(made.edges, key=lambda e: -e[3])]
+    return {str(made): edges}
+
+
+@step("SWP-09", "3 graph", "by_class", tell=_graph_told)
 def class_graph(
     plain: LoopGraph, classes: Mapping[Instruction, OperandClasses], by_class: bool = False
 ) -> DependenceGraph:
@@ -156,7 +163,7 @@ def class_graph(
     for k, (a, b, cycles, far) in enumerate(plain.graph.edges):
         if k in carried:
             parent = plain.operations[a].parent
-            cycles = stall(cycles, classes[parent], machine, parent)
+            cycles = stall(cycles, classes[parent], machine, parent, plain.operations[b].parent)
         edges.append((a, b, cycles, far))
     if not by_class:
         return machine_graph(machine, [op.family or "" for op in plain.operations], edges)
@@ -164,9 +171,10 @@ def class_graph(
     return DependenceGraph(nodes, edges, {n: machine.pipes[n].units for n in dict.fromkeys(nodes)})
 
 
-@step("LAT-06", "3 stall", "producer", "cycles", "of")
+@step("LAT-06", "3 stall", "producer", "reader", "cycles", "of")
 def stall(
-    cycles: int, of: OperandClasses, machine: Profile, producer: Instruction | None = None
+    cycles: int, of: OperandClasses, machine: Profile, producer: Instruction | None = None,
+    reader: Instruction | None = None,
 ) -> int:
     """Cycles from a producer to its reader: the machine's, capped by the classes of its operands
     0 and 1."""

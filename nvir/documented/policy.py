@@ -13,10 +13,10 @@ from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.documented.hoist.core import Core, CoreKnobs
 from nvir.documented.hoist.stages import iteration_limit
 from nvir.documented.pipelining import phase_24
-from nvir.documented.unroll.facts import pre_scan
+from nvir.documented.unroll.facts import pre_scan, prepare
 from nvir.documented.unroll.steps import BLOCKS_LEAST, Rules, documented_decisions
 from nvir.ir import Block, Function, Loop
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import looking_at, note, step
 from nvir.passes.context import Context
 from nvir.passes.loop.unroll.loop_unroll import NEVER, override_of
 from nvir.passes.loop.unroll.prepare import Refusals
@@ -108,11 +108,16 @@ def rules_of(ctx: Context) -> Rules:
 def unrolling(
     function: Function, ctx: Context, loops: list[Loop], refusals: Refusals, forced: bool
 ) -> dict[Block, UnrollDecision]:
+    rules = rules_of(ctx)
+    note("UNR-02", "initialise", "the knobs are read", function=function, loops=len(loops))
+    state = prepare(function)
     scan = pre_scan(function)
     if scan.inlinable_calls:
         ctx.count("inlinable_calls", scan.inlinable_calls)
     off = frozenset(x.header for x in loops if ctx.knob("block-nounroll", x.header))
-    decided = documented_decisions(function, rules_of(ctx), off, refusals, forced)
+    decided = documented_decisions(function, rules, off, refusals, forced, state)
+    looking_at("")
+    note("UNR-02", "run", "each loop is decided", loops=len(decided))
     return {h: as_asked(h, v) for h, v in decided.items()}
 
 

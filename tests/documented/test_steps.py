@@ -14,6 +14,7 @@ import inspect
 import pkgutil
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -294,7 +295,8 @@ REMOVED: dict[str, dict[str, Made]] = {
         "forced_factor": gives(0), "knob_factor": gives(0), "unknown_refused": gives(None),
         "known_factor": lambda T, *a: T, "tex_budget": gives(0), "unknown_factor": gives(4),
         "allowance": gives(0), "within_budget": lambda factor, *a: factor,
-        "constant_count": gives(None), "swaps": gives(False), "in_pieces": gives(True),
+        "constant_count": gives(None), "swaps": gives(False), "rest_pieces": gives([1]),
+        "prepare": gives(facts.Prepared(1, defaultdict(int))),
         "predicate_pressure": gives(""), "unrolls_fully": gives(False), "rounds": gives(None),
         "verdict": gives(UnrollDecision()),
     },
@@ -313,7 +315,7 @@ REMOVED: dict[str, dict[str, Made]] = {
         "feasible": gives(Finding(Feasibility.ACCEPT)),
         "noted_check": gives(Finding(Feasibility.ACCEPT)),
         "operand_classes": lambda body, *a: {i: OperandClasses(6, 6) for i in body},
-        "class_graph": lambda plain, *a: plain.graph, "stall": lambda producer, cycles, *a: cycles,
+        "class_graph": lambda plain, *a: plain.graph, "stall": lambda cycles, *a: cycles,
         "resources": gives(1), "minimum": gives(1),
         "slots": lambda plain, *a: PipelineSlots(1, {}),
     },
@@ -327,12 +329,12 @@ REMOVED: dict[str, dict[str, Made]] = {
     "memory": {
         "lower_copies": gives(False),
         "make_plan": gives(CopyPlan(1, 0, True, "forward", False, "")),
-        "both": lambda self, segments, done: self.one(segments, done, False),
-        "one": lambda self, segments, done, down: self.b.branch(done), "segments": gives([]),
+        "blocks": lambda self, done: (done,) * 4,
+        "one": lambda self, done, down: self.b.branch(done), "segments": gives([]),
         "below": gives(constant(I1, 1)), "guard": lambda self, count, empty, full:
         self.b.branch(full), "ascending": gives(()), "descending": lambda pieces: pieces,
         "counts_up": counts_down, "counts_down": counts_up, "element": gives(16),
-        "alignments": lambda what, align, offsets: dict.fromkeys(offsets, align),
+        "set_alignments": gives(None),
     },
     "structs": {
         "decomposed": gives(()), "leaves_of": gives([]), "apart": gives(None),
@@ -449,8 +451,8 @@ def test_the_rows_of_a_run_are_in_the_order_of_the_notes():
              "J fetches of an outer loop", "K1 texture budget", "K2-K4 factor, count unknown",
              "L knob",
              "AnalyzeIV", "ValidateIV", "ExtractBound", "bound block", "VerifyStride",
-             "stride sign", "N constant count", "unknown counts", "swap", "predicates", "O budget",
-             "overflow guard", "O full", "P rounds", "verdict"]
+             "stride sign", "N constant count", "unknown counts", "predicates", "O full",
+             "O budget", "overflow guard", "swap", "pieces", "P rounds", "verdict"]
     first = names[: names.index("verdict") + 1]
     assert [n for n in first if n in order] == order
     _, events = outcome("hoist")

@@ -13,7 +13,7 @@ from nvir.cli import main
 from nvir.frontend import build as b
 from nvir.frontend.check import check
 from nvir.frontend.irgen import Options, generate
-from nvir.ir.text.trace import Trace
+from nvir.ir.text.trace import Trace, note
 from nvir.passes.remarks import Remark
 
 HEAD = """.version 8.0
@@ -90,6 +90,32 @@ declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
     rows = {x.split()[0].rstrip(":") for x in lines}
     assert "MEM-07" in rows
     assert any(r.startswith("STR-") for r in rows)
+
+
+@pytest.mark.seed("MEM-03", "MEM-04", "MEM-05", "MEM-12", "MEM-13", "MEM-15", "MEM-18")
+def test_a_copy_goes_by_the_notes_steps(tmp_path):
+    """Blocks, direction, paths, alignments, clean-up: steps 1 to 6."""
+    text = """define void @f(ptr %p, ptr %q, i64 %n) {
+  call void @llvm.memmove.p0.p0.i64(ptr align 4 %p, ptr align 4 %q, i64 %n, i1 false)
+  ret void
+}
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+"""
+    lines = traced(tmp_path, text, "opt", "-p", "lower-aggr-copies", name="k.ll")
+    rows = [x.split()[0] for x in lines if x.startswith("MEM-")]
+    assert rows[rows.index("MEM-03"):] == [
+        "MEM-03", "MEM-25", "MEM-05", "MEM-04", "MEM-08", "MEM-12", "MEM-13", "MEM-15", "MEM-15",
+        "MEM-18", "MEM-01"]
+
+
+def test_an_event_has_all_values_and_its_line_some():
+    with Trace() as trace:
+        note("X-01", "all", list(range(9)), text="a\n\tb", few=[1, 2])
+    (event,) = trace
+    assert event.outcome == "[0, 1, 2, 3, 4, 5, 6, 7, 8]"
+    assert event.inputs == {"text": "a\n\tb", "few": "[1, 2]"}
+    assert str(event) == (
+        "X-01 all (text a\\n\\tb, few [1, 2]): [0, 1, 2, 3, 4, 5 and 3 more]")
 
 
 @pytest.mark.seed("CAL-02", "CAL-03", "CAL-11", "CAL-15", "CAL-17", "ASM-01")

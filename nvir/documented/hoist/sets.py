@@ -26,7 +26,7 @@ from nvir.documented.hoist.stages import (
     skipped_by_last,
 )
 from nvir.ir import Instruction, Value
-from nvir.ir.text.trace import shown, step
+from nvir.ir.text.trace import step
 
 
 class ValueSet:
@@ -37,9 +37,6 @@ class ValueSet:
     def __init__(self) -> None:
         self.bits = 0
         self.numbers: dict[Value, int] = {}
-
-    def __str__(self) -> str:
-        return str(shown([v for v in self.numbers if v in self]))
 
     def __contains__(self, v: Value) -> bool:
         return bool(self.bits >> self.numbers.get(v, len(self.numbers)) & 1)
@@ -53,7 +50,8 @@ class ValueSet:
         return True
 
 
-@step("SET-02", "A fixed point", "items")
+@step("SET-02", "A fixed point", "items", tell=lambda known, *a: [
+    v for v in known.numbers if v in known])
 def build_invariant_set(items: Sequence[Instruction], scope: HoistScope) -> ValueSet:
     """Phase A: the values that do not change while the loop runs, as far as the block says."""
     known = ValueSet()

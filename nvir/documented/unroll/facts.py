@@ -20,7 +20,9 @@ from collections.abc import Container, Mapping
 
 import attrs
 
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import TripCount, is_invariant, trip_count
+from nvir.analysis.pressure import register_pressure
 from nvir.assembler.unroll.body_cost import loop_control
 from nvir.assembler.unroll.known import Counted, Known, is_symbol
 from nvir.assembler.unroll.latch_exit import FLOAT, SIGNED
@@ -195,7 +197,31 @@ def stride_fits(kind: int, stride: int | float | Value, factor: int, bits: int) 
     return abs(total) < 1 << bits
 
 
-# -------------------------------------------------------------- frequencies, calls
+# ------------------------------------------------- pressure, frequencies, calls
+
+
+@attrs.frozen
+class Prepared:
+    """What is worked out anew of a function before its loops are looked at.
+
+    instructions   of the function
+    predicates     most that are live at an instruction of each block
+    """
+
+    instructions: int
+    predicates: Mapping[Block, int]
+
+
+@step("UNR-04", "prepare", "function")
+def prepare(function: Function) -> Prepared:
+    """Register pressure and the list of instructions."""
+    pressure = register_pressure(function, Analyses.of(function).liveness)
+    most = dict.fromkeys(function.blocks, 0)
+    for i, n in zip(pressure.instructions, pressure.predicates, strict=True):
+        if i.block is not None:
+            most[i.block] = max(n, most.get(i.block, 0))
+    return Prepared(sum(len(b) for b in function.blocks), most)
+
 
 _FREQUENCY = re.compile(r"frequency\s+(\d+)")
 

@@ -22,17 +22,21 @@ Nothing is transformed here.
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
 
 import attrs
 
-from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import trip_count
-from nvir.analysis.pressure import register_pressure
 from nvir.analysis.source_loops import has_pragma
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.assembler.unroll.latch_exit import CountedExit, counted_exit
-from nvir.documented.unroll.facts import BodyRecord, frequencies, scan_body, stride_fits
+from nvir.documented.unroll.facts import (
+    BodyRecord,
+    Prepared,
+    frequencies,
+    prepare,
+    scan_body,
+    stride_fits,
+)
 from nvir.ir import Block, Function, Loop, natural_loops
 from nvir.ir.text.trace import looking_at, note, step
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals
@@ -47,6 +51,7 @@ SMALL_COUNT = 2  # path A: counts up to this are unrolled fully
 REDUCED = 4  # path A, too large: 4/T copies
 CLAMPED = 2  # the factor of what is not small
 ALWAYS_ROUND = 4  # a larger factor becomes a multiple of 4 (count 1)
+LEAST_FOR_PIECES = 3  # copies
 PREDICATES = 7  # predicate registers of a thread
 BLOCKS_LEAST = 2  # functions of so many blocks have no loop worth the name
 
@@ -278,11 +283,13 @@ def swaps(loop: Loop, exit: CountedExit) -> bool:
     return exit.swapped and not any(i.form.convergent for b in loop.blocks for i in b)
 
 
-@step("UNR-39", "pieces")
-def in_pieces(loop: Loop, swapped: bool) -> bool:
-    """Whether the rest of a count may be pieces of 2^k copies: an outermost loop that does not run
-    the other way."""
-    return not swapped and loop.depth == 1
+@step("UNR-39", "pieces", "factor", "swapped")
+def rest_pieces(loop: Loop, factor: int, swapped: bool) -> list[int]:
+    """The copies of the pieces that do the rest of a count, falling powers of two: none but of an
+    outermost loop that does not run the other way and has more than two copies."""
+    if swapped or loop.depth > 1 or factor < LEAST_FOR_PIECES:
+        return []
+    return [1 << k for k in reversed(range((factor - 1).bit_length()))]
 
 
 @step("UNR-48", "predicates", "used")
@@ -293,14 +300,13 @@ def predicate_pressure(used: int, rules: Rules, chosen: bool) -> str:
     return f"{used} of {PREDICATES} predicates are live"
 
 
-@step("UNR-34", "O full", "factor", "T", "fits", "small", "foldable", "blocks",
-      "rules.multi_block")
+@step("UNR-34", "O full", "factor", "T", "small", "foldable", "blocks", "rules.multi_block")
 def unrolls_fully(
-    factor: int, T: int | None, fits: bool, small: bool, foldable: int, blocks: int, rules: Rules
+    factor: int, T: int | None, small: bool, foldable: int, blocks: int, rules: Rules
 ) -> bool:
-    """Step O: all iterations of a body of one block, or of several where the knob takes those, and
-    something folds."""
-    if factor != T or not fits or (blocks > 1 and not rules.multi_block):
+    """Step O: whether the evaluator is asked for all iterations: of a body of one block, or of
+    several where the knob takes those, of which something folds."""
+    if factor != T or (blocks > 1 and not rules.multi_block):
         return False
     return small or foldable > 0 or not rules.literal
 
@@ -316,13 +322,15 @@ def rounds(T: int | None, factor: int) -> int | None:
 
 def documented_decisions(
     function: Function, rules: Rules, off: frozenset[Block] = frozenset(),
-    refusals: Refusals | None = None, forced: bool = False,
+    refusals: Refusals | None = None, forced: bool = False, state: Prepared | None = None,
 ) -> dict[Block, UnrollDecision]:
     """The verdict on each natural loop, by its header, in reverse post-order backwards.
 
     `off` are headers that knob 91 names, `forced` a pragma of the module.
     """
-    flow = _Flow(function, rules, off, refusals or Refusals(function), forced)
+    flow = _Flow(
+        function, rules, off, refusals or Refusals(function), forced, state or prepare(function)
+    )
     made = {}
     for loop in reversed(flow.loops):
         looking_at(loop.header.name)
@@ -339,14 +347,13 @@ def verdict(flow: _Flow, loop: Loop) -> UnrollDecision:
 class _Flow:
     def __init__(
         self, function: Function, rules: Rules, off: frozenset[Block], refusals: Refusals,
-        forced: bool,
+        forced: bool, state: Prepared,
     ) -> None:
         self.function, self.rules, self.off = function, rules, off
-        self.refusals, self.forced = refusals, forced
+        self.refusals, self.forced, self.state = refusals, forced, state
         self.loops = natural_loops(function)
         self.trips = {x.header: trip_count(x) for x in self.loops}
         self.number = {b: k for k, b in enumerate(function.blocks)}
-        self.total = sum(len(b) for b in function.blocks)
         self.inherited = nounroll_inwards(self.loops)
 
     def decide(self, loop: Loop) -> UnrollDecision:
@@ -398,7 +405,7 @@ class _Flow:
         if given:
             factor, why = given, "forced" if power else "knob LoopUnrollFactor"
         elif T is not None:
-            factor = T if small else known_factor(T, cost, rules, r.size / self.total)
+            factor = T if small else known_factor(T, cost, rules, r.size / self.state.instructions)
             why = f"T = {T}, cost {cost}"
             if factor <= 0:
                 return none.none(UnrollCode.NO_FACTOR, f"{why}: no factor", "K")
@@ -426,46 +433,39 @@ class _Flow:
         """Steps O and P."""
         rules, T, cost = self.rules, none.T, none.cost
         limit = allowance(r.saved, rules, len(self.loops) == 1)
-        none = attrs.evolve(none, limit=limit, pieces=in_pieces(loop, swaps(loop, exit)))
+        none = attrs.evolve(none, limit=limit)
 
         def reject(code: UnrollCode, step: str, text: str) -> UnrollDecision:
             return attrs.evolve(none, code=code, step=step, reason=f"{why}: {text}")
 
         if len(loop.blocks) > 1 and not rules.multi_block:
             return reject(UnrollCode.OTHER, "O", "knob UnrollMultiBlockLoops is off")
-        used = max(self.predicates[b] for b in loop.blocks)
+        used = max(self.state.predicates[b] for b in loop.blocks)
         full = predicate_pressure(used, rules, forced)
         if full:
             return reject(UnrollCode.OTHER, "O", full)
         if r.tex3d and r.saved < rules.tex3d_percent:
             return reject(UnrollCode.OTHER, "O", f"saves {r.saved} % < {rules.tex3d_percent} %")
+        whole = unrolls_fully(factor, T, small, r.foldable, len(loop.blocks), rules)
         wanted = factor
         if not (forced or small or factor == T or r.size <= rules.small_body):
             factor = within_budget(factor, cost, limit, T)
             if factor <= 1 < wanted:
                 return reject(UnrollCode.NO_FACTOR, "O", f"2·{cost} > {limit}")
         fits = stride_fits(exit.kind, exit.stride, factor, exit.trip.variable.bits)
-        if unrolls_fully(factor, T, fits, small, r.foldable, len(loop.blocks), rules):
-            return attrs.evolve(none.full(why), step="O")
+        if whole and fits:
+            pieces = bool(rest_pieces(loop, factor, swaps(loop, exit)))
+            return attrs.evolve(none.full(why), step="O", pieces=pieces)
         if factor < 2:
             return reject(UnrollCode.OTHER, "P", f"factor {factor}")
         if not fits and not rules.no_overflow_check:
             return reject(
                 UnrollCode.OTHER, "P", f"{factor - 1} strides of {exit.stride} overflow"
             )
+        pieces = bool(rest_pieces(loop, factor, swaps(loop, exit)))
         return attrs.evolve(
-            none.partial(factor, why), step="P", iterations=rounds(T, factor)
+            none.partial(factor, why), step="P", pieces=pieces, iterations=rounds(T, factor)
         )
-
-    @functools.cached_property
-    def predicates(self) -> dict[Block, int]:
-        """Most predicates that are live at an instruction of each block."""
-        pressure = register_pressure(self.function, Analyses.of(self.function).liveness)
-        most: dict[Block, int] = defaultdict(int)
-        for i, n in zip(pressure.instructions, pressure.predicates, strict=True):
-            if i.block is not None:
-                most[i.block] = max(n, most[i.block])
-        return most
 
     @functools.cached_property
     def runs(self) -> dict[Block, int]:

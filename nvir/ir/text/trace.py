@@ -9,6 +9,7 @@ A function is a documented step by its decorator, which names the row of the not
     @step("UNR-30", "ExtractBound")
     def extract_bound(...): ...
 
+An event holds all of its values; its line of text cuts collections short, with their number.
 Nothing is noted, and nothing computed, where no trace is open. Steps stand in every room above, so
 this stands in the lowest.
 """
@@ -26,26 +27,33 @@ import attrs
 P = ParamSpec("P")
 R = TypeVar("R")
 _open: list[Trace] = []
-_MOST = 6  # entries of a collection that are told
-_LINES = 3  # instructions of a list that are told with their lines
+_MOST = 6  # entries of a collection that a line tells
+_LINES = 3  # instructions of a list that a line tells with their places
 _DEEPEST = 3  # objects in objects
 
 
 @attrs.frozen
 class TraceEvent:
     """row: of the notes; step: what ran; inputs: what decided; outcome: what the next step reads;
-    at: the loop at hand, by its header, or ""."""
+    at: the loop at hand, by its header, or ""; text: inputs and outcome as a line tells them."""
 
     row: str
     step: str
     inputs: Mapping[str, Any]
     outcome: Any
     at: str = ""
+    text: str = ""
 
     def __str__(self) -> str:
-        given = ", ".join(f"{k} {_word(v)}" for k, v in self.inputs.items())
-        return f"{self.row} {self.step}" + (f" ({given})" if given else "") + \
-            f": {_word(self.outcome)}"
+        return f"{self.row} {self.step}{self.text or _line(self.inputs, self.outcome)}"
+
+
+@attrs.frozen
+class Brief:
+    """A value of which a line tells something shorter."""
+
+    short: Any
+    whole: Any
 
 
 class Trace(list[TraceEvent]):
@@ -73,8 +81,19 @@ def looking_at(header: str) -> None:
 def note(row: str, name: str, outcome: Any, /, **inputs: Any) -> None:
     """Add an event to the innermost open trace."""
     if _open:
-        told = {k: shown(v) for k, v in inputs.items()}
-        _open[-1].append(TraceEvent(row, name, told, shown(outcome), _open[-1].at))
+        _add(row, name, inputs, outcome)
+
+
+def _add(row: str, name: str, inputs: Mapping[str, Any], outcome: Any) -> None:
+    text = _line({k: shown(v, most=_MOST) for k, v in inputs.items()}, shown(outcome, most=_MOST))
+    told = {k: shown(v) for k, v in inputs.items()}
+    _open[-1].append(TraceEvent(row, name, told, shown(outcome), _open[-1].at, text))
+
+
+def _line(inputs: Mapping[str, Any], outcome: Any) -> str:
+    given = ", ".join(f"{k} {_word(v)}" for k, v in inputs.items())
+    text = (f" ({given})" if given else "") + f": {_word(outcome)}"
+    return text.replace("\n", "\\n").replace("\t", "\\t")
 
 
 def step(
@@ -94,7 +113,7 @@ def step(
                 return f(*args, **kwargs)
             known = dict(zip(names, args, strict=False)) | kwargs
             given = {
-                k.rpartition(".")[2]: shown(functools.reduce(getattr, rest, known[first]))
+                k.rpartition(".")[2]: _as_it_is(functools.reduce(getattr, rest, known[first]))
                 for k in inputs for first, *rest in [k.split(".")] if first in known
             }
             try:
@@ -114,13 +133,21 @@ def step(
     return wrap
 
 
-def shown(value: Any, depth: int = 0) -> Any:
-    """A value as an event tells it: plain, and by the name that people know."""
+def _as_it_is(value: Any) -> Brief:
+    """What a step was given, before it changes that."""
+    return Brief(shown(value, most=_MOST), shown(value))
+
+
+def shown(value: Any, depth: int = 0, most: int | None = None) -> Any:
+    """A value as an event tells it: plain, and by the name that people know; of collections `most`
+    entries, None: all."""
     if isinstance(value, Enum):
         number = getattr(value, "number", int(value) if isinstance(value, int) else "")
         return f"{value.name} ({number})" if number != "" else value.name
     if value is None or isinstance(value, str | int | float):
         return value
+    if isinstance(value, Brief):
+        return shown(value.short if most else value.whole, depth, most)
     if _is_instruction(value):
         return _instruction(value, alone=depth == 0)
     for name in ("header", "name"):  # a loop, a block or function
@@ -128,16 +155,17 @@ def shown(value: Any, depth: int = 0) -> Any:
         if isinstance(found, str) or hasattr(found, "name"):
             return str(getattr(found, "name", found))
     if isinstance(value, Mapping):
-        return _listed([f"{shown(k, depth)}: {shown(v, depth + 1)}" for k, v in value.items()])
+        return _listed([f"{shown(k, depth, most)}: {shown(v, depth + 1, most)}"
+                        for k, v in value.items()], most)
     if type(value) is tuple and value and isinstance(value[0], str | Enum):
-        return _pair(value, depth)
+        return _pair(value, depth, most)
     if type(value) in (tuple, list, set, frozenset):
-        lines = len(value) <= _LINES
+        lines = most is None or len(value) <= _LINES
         told = [
-            _instruction(v, True, lines) if _is_instruction(v) else str(shown(v, depth + 1))
+            _instruction(v, True, lines) if _is_instruction(v) else str(shown(v, depth + 1, most))
             for v in value
         ]
-        return _listed(told if isinstance(value, tuple | list) else sorted(told))
+        return _listed(told if isinstance(value, tuple | list) else sorted(told), most)
     if _speaks(value) or not attrs.has(type(value)):
         text = str(value)
         return type(value).__name__ if text.startswith("<") else text
@@ -146,7 +174,7 @@ def shown(value: Any, depth: int = 0) -> Any:
     names = (*(a.name for a in attrs.fields(type(value))), *getattr(value, "TOLD", ()))
     fields = {name: getattr(value, name) for name in names}
     return ", ".join(
-        f"{k} {shown(v, depth + 1)}" for k, v in fields.items() if v not in ("", None)
+        f"{k} {shown(v, depth + 1, most)}" for k, v in fields.items() if v not in ("", None)
     )
 
 
@@ -159,10 +187,10 @@ def _word(value: Any) -> Any:
     return {None: "none", "": "no objection"}.get(value, value)
 
 
-def _listed(told: list[str]) -> str:
-    more = f" and {len(told) - _MOST} more" if len(told) > _MOST else ""
+def _listed(told: list[str], most: int | None) -> str:
+    more = f" and {len(told) - most} more" if most and len(told) > most else ""
     apart = "; " if any(", " in x for x in told) else ", "
-    return f"[{apart.join(told[:_MOST])}{more}]"
+    return f"[{apart.join(told[:most])}{more}]"
 
 
 def _is_instruction(value: Any) -> bool:
@@ -179,10 +207,10 @@ def _instruction(i: Any, alone: bool, lines: bool = True) -> str:
     return " ".join(x for x in told if x)
 
 
-def _pair(value: tuple[Any, ...], depth: int) -> str:
+def _pair(value: tuple[Any, ...], depth: int, most: int | None) -> str:
     """A code and its text, a register of a file, a word and its value."""
     first, *rest = value
-    told = [str(shown(v, depth + 1)) for v in rest]
+    told = [str(shown(v, depth + 1, most)) for v in rest]
     if isinstance(first, Enum):
         return ": ".join([str(shown(first)), *told])
     file = first.isupper() and len(rest) == 1 and isinstance(rest[0], int)

@@ -18,17 +18,19 @@ them going down, so that overlap does no harm. With one direction there is no `s
 code needs no block at all.
 
 Addresses are compared as 64-bit pointers of one space; if the spaces differ, as generic ones.
+
+In the notes' order: blocks, test, the paths, alignments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import attrs
 
 from nvir.ir import Block, Constant, Instruction, Location, Value, constant
 from nvir.ir.nvvm import Builder, const
-from nvir.ir.text.trace import note, step
+from nvir.ir.text.trace import Brief, note, step
 from nvir.ir.types import I8, I32, I64, Type, VectorType, pointer
 from nvir.passes.aggregate.cutting import Cut
 from nvir.passes.aggregate.plan import ELEMENTS, CopyPlan, Piece
@@ -63,6 +65,23 @@ class _Segment:
     pieces: tuple[Piece, ...] = ()  # straight code
 
 
+@attrs.define(eq=False)
+class _Access:
+    """A load or store of `unit` bytes, at an offset, or at each element of a loop."""
+
+    unit: int
+    at: int | None = None
+    instruction: Instruction | None = None
+
+    def aligned(self, align: int) -> int:
+        """What an alignment of the start says of it."""
+        return min(align & -align, self.unit) if self.at is None else aligned_at(align, self.at)
+
+    @property
+    def where(self) -> str:
+        return f"each {self.unit}" if self.at is None else str(self.at)
+
+
 @attrs.frozen
 class LoopWay:
     """How a loop's index runs: from `first` by `step` until it is `end`."""
@@ -84,8 +103,9 @@ def descending(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     return pieces[::-1]
 
 
-def _ends(order: tuple[Piece, ...]) -> str:
-    return f"{order[0]} … {order[-1]}, {len(order)} loads and stores" if order else "none"
+def _ends(order: tuple[Piece, ...]) -> Brief:
+    ends = f"{order[0]} … {order[-1]}, {len(order)} loads and stores" if order else "none"
+    return Brief(ends, list(order))
 
 
 @step("MEM-12", "forward loop", "count")
@@ -127,38 +147,42 @@ class _CopyWriter:
         self.rest_to: Value = r.to
         self.rest_source: Value | None = r.source
         self.splats: dict[int, Value] = {}
-        self.to_aligns: dict[int, int] = {}
-        self.source_aligns: dict[int, int] = {}
+        self.whole: Value = r.length  # elements and bytes behind them, of a length of run time
+        self.rest: Value = r.length
+        self.loads: list[_Access] = []
+        self.stores: list[_Access] = []
 
     def write(self) -> None:
         plan, cut, r = self.plan, self.cut, self.r
         if plan.size == 0:
             note("MEM-25", "length of zero", "nothing is copied")
             return
-        if plan.unrolled or plan.tail:
-            offsets = [p.offset for p in (self.pieces() if plan.unrolled else plan.tail)]
-            self.to_aligns = alignments("stores", r.to_align, offsets)
-            if r.source is not None:
-                self.source_aligns = alignments("loads", r.source_align, offsets)
-        if self.r.source is None:
+        if r.source is None:
             self.prepare_splats()
         if plan.paths != "both" and plan.unrolled:
             self.straight(self.pieces(), plan.paths == "reverse")
-            return
-        done = cut.new("nonzerotrip")
-        segments = self.segments()
-        if plan.paths == "both":
-            self.both(segments, done)
         else:
-            self.one(segments, done, plan.paths == "reverse")
-        cut.place(done)
+            done = cut.new("nonzerotrip")
+            if plan.paths == "both":
+                self.both(self.blocks(done))
+            else:
+                self.one(done, plan.paths == "reverse")
+            cut.place(done)
+        set_alignments("stores", r.to_align, self.stores)
+        if r.source is not None:
+            set_alignments("loads", r.source_align, self.loads)
 
-    @step("MEM-03", "blocks", tell=lambda made, writer, segments, done: [
-        b.name for b in writer.cut.placed[-3:]] + [done.name])
-    def both(self, segments: list[_Segment], done: Block) -> None:
+    @step("MEM-03", "blocks")
+    def blocks(self, done: Block) -> tuple[Block, ...]:
+        """The test of the addresses, a path for each outcome, and what follows."""
+        tail = "" if self.by_parts else ".for"
+        return (*(self.cut.new(x) for x in ("split", f"forward{tail}", f"reverse{tail}")), done)
+
+    def both(self, blocks: tuple[Block, ...]) -> None:
         """The test of the addresses and a path for each outcome."""
         cut, b = self.cut, self.b
-        split = cut.new("split")
+        split, *entries, done = blocks
+        self.measure()
         if self.may_be_empty:
             self.guard(self.length, done, split)
         else:
@@ -167,12 +191,9 @@ class _CopyWriter:
         self.prepare_rest()
         assert self.r.source is not None
         up = self.below()
-        entries = [
-            cut.new(direction if first.maybe_empty else f"{direction}.for")
-            for direction, first in (("forward", segments[0]), ("reverse", segments[-1]))
-        ]
         b.cbranch(up, *entries)
         note("MEM-04", "direction", f"below goes to {entries[0].name}, else {entries[1].name}")
+        segments = self.segments()
         for entry, direction in zip(entries, ("forward", "reverse"), strict=True):
             self.go_on(cut.place(entry))
             self.path(segments, direction == "reverse", f"{direction}.for", done, split)
@@ -186,8 +207,9 @@ class _CopyWriter:
         return self.b.icmp_unsigned("<", to, source)
 
     @step("MEM-08", "one direction", "down", tell=lambda made, writer, *a: writer.form)
-    def one(self, segments: list[_Segment], done: Block, down: bool) -> None:
+    def one(self, done: Block, down: bool) -> None:
         """A single direction, with loops."""
+        self.measure()
         named = self.r.label != "memmove"
         name = "loadstoreloop" if named else "reverse.for" if down else "forward.for"
         self.prepare_rest()
@@ -196,7 +218,7 @@ class _CopyWriter:
             loop, before = self.cut.new(name), self.b.block
             self.guard(self.length, done, loop)
             self.go_on(self.cut.place(loop))
-        self.path(segments, down, name, done, before)
+        self.path(self.segments(), down, name, done, before)
 
     def go_on(self, block: Block) -> None:
         self.b.position_at_end(block)
@@ -218,7 +240,7 @@ class _CopyWriter:
     @step("MEM-08", "segments", tell=lambda made, writer: writer.form)
     def segments(self) -> list[_Segment]:
         """What a path does going up; going down it does it from behind."""
-        plan, b = self.plan, self.b
+        plan = self.plan
         if plan.unrolled:
             return [_Segment(plan.unit, pieces=self.pieces())]
         if plan.size is not None:
@@ -227,22 +249,33 @@ class _CopyWriter:
             if plan.tail:
                 out.append(_Segment(plan.unit, pieces=plan.tail))
             return out
-        n = self.r.length
+        if not self.by_parts:
+            return [_Segment(1, self.length)]
+        return [_Segment(plan.unit, self.whole, True), _Segment(1, self.rest, True, True)]
+
+    @property
+    def by_parts(self) -> bool:
+        """Whether whole elements and a rest are counted at run time."""
+        return self.plan.size is None and self.plan.unit > 1
+
+    def measure(self) -> None:
+        """What a length of run time comes to, for all paths."""
+        plan, b, n = self.plan, self.b, self.r.length
+        if plan.size is not None:
+            return
         if n.type.bits < 64:
             n = b.zext(n, I64, "count")
         elif n.type.bits > 64:
             n = b.trunc(n, I64, "count")
         self.length = n
-        if plan.unit == 1:
-            return [_Segment(1, n)]
-        whole = b.lshr(n, plan.unit.bit_length() - 1, "elements")
-        rest = b.and_(n, plan.unit - 1, "rest")
-        return [_Segment(plan.unit, whole, True), _Segment(1, rest, True, True)]
+        if plan.unit > 1:
+            self.whole = b.lshr(n, plan.unit.bit_length() - 1, "elements")
+            self.rest = b.and_(n, plan.unit - 1, "rest")
 
     def prepare_rest(self) -> None:
         """Where the remainder of a length of run time starts, for both paths."""
         plan, r, b = self.plan, self.r, self.b
-        if plan.size is not None or plan.unit == 1:
+        if not self.by_parts:
             return
         at = b.and_(self.length, -plan.unit, "body")
         self.rest_to = b.gep(r.to, [at], I8, name="remdst")
@@ -325,11 +358,11 @@ class _CopyWriter:
         names = ("i8src", "i8dst") if s.rest else (f"src.{r.label}.gep", f"dst.{r.label}.gep")
         if source is not None:
             p = b.gep(source, [iv], t, name=names[0])
-            x: Value = b.load(p, t, "val", _cap(r.source_align, s.unit), r.volatile)
+            x: Value = self.loaded(p, t, "val", _Access(s.unit))
         else:
             x = self.splats[s.unit]
         q = b.gep(to, [iv], t, name=names[1])
-        b.store(x, q, _cap(r.to_align, s.unit), r.volatile)
+        self.stored(x, q, _Access(s.unit))
         assert s.count is not None
         way = counts_down(s.count) if down else counts_up(s.count)
         following = b.sub(iv, 1, "iv.next") if way.step < 0 else b.add(iv, 1, "iv.next")
@@ -356,7 +389,7 @@ class _CopyWriter:
         p = self.address(r.source, at, n, name)
         t = ELEMENTS[n]
         what = "val" if whole else "vld" if isinstance(t, VectorType) else "ld"
-        return self.b.load(p, t, what, self.source_aligns[at], r.volatile)
+        return self.loaded(p, t, what, _Access(n, at))
 
     def write_one(self, at: int, n: int, x: Value) -> None:
         r = self.r
@@ -367,7 +400,17 @@ class _CopyWriter:
         else:
             name = f"dst.{r.label}.gep.unroll"
         q = self.address(r.to, at, n, name)
-        self.b.store(x, q, self.to_aligns[at], r.volatile)
+        self.stored(x, q, _Access(n, at))
+
+    def loaded(self, p: Value, t: Type, name: str, access: _Access) -> Value:
+        """A load, whose alignment comes later."""
+        access.instruction = self.b.load(p, t, name, volatile=self.r.volatile)
+        self.loads.append(access)
+        return access.instruction
+
+    def stored(self, x: Value, p: Value, access: _Access) -> None:
+        access.instruction = self.b.store(x, p, volatile=self.r.volatile)
+        self.stores.append(access)
 
     def address(self, base: Value, at: int, n: int, name: str) -> Value:
         """Element `at / n`, where that is whole."""
@@ -394,17 +437,16 @@ def splat(b: Builder, byte: Value | None, t: Type) -> Value:
     return b.mul(b.zext(byte, t), const(t, 0x01010101), "splat")
 
 
-@step("MEM-15", "alignment", "what", "align")
-def alignments(what: str, align: int, offsets: Iterable[int]) -> dict[int, int]:
-    """What an alignment of the start says of each offset."""
-    return {at: aligned_at(align, at) for at in offsets}
+@step("MEM-15", "alignment", "what", "align", tell=lambda made, what, align, accesses: {
+    a.where: a.aligned(align) for a in accesses})
+def set_alignments(what: str, align: int, accesses: Sequence[_Access]) -> None:
+    """What an alignment of the start says of each access, put on it."""
+    for a in accesses:
+        assert a.instruction is not None
+        a.instruction.aux = a.aligned(align)
 
 
 def aligned_at(align: int, offset: int) -> int:
     """What an alignment of the start says of an offset: the greatest power of two in both."""
     low = align | offset
     return low & -low
-
-
-def _cap(align: int, unit: int) -> int:
-    return min(align & -align, unit)

@@ -170,9 +170,9 @@ def _one(cut: Cut, i: Instruction, kind: str, what: CopyLimits, ctx: Context) ->
     note("MEM-06", "spaces", f"{request.to.type} from " + (
         str(request.source.type) if request.source else "a byte"), volatile=request.volatile)
     _tell(ctx, i, kind, plan)
+    lower(cut, request, plan, i.loc)
     i.erase()
     note("MEM-18", "cleanup", f"{kind} erased, no use of it is left")
-    lower(cut, request, plan, i.loc)
 
 
 def _alignment(i: Instruction, k: int) -> int:
