@@ -54,7 +54,7 @@ typedef struct { Node **nodes; int count; } Graph;
 
 enum { MODULE = 1, KERNEL, VARIABLE, ALLOCATE, FREE, LAUNCH, OBJECT, DROP, OCCUPANCY, ERROR, WROTE, DEVICE };
 enum { DEVICE_MEMORY = 2, HOST_MEMORY = 1, MANAGED_MEMORY = 3 };
-enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, BAD_CONFIGURATION = 9, BAD_SYMBOL = 13, BAD_FUNCTION = 98,
+enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, BAD_SYMBOL = 13, BAD_FUNCTION = 98,
        BAD_DEVICE = 101, BAD_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, TOO_LARGE = 720, NOT_SUPPORTED = 801 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -631,10 +631,11 @@ static int send_launch(void *data) {
 
 static int occupancy(int *blocks, Kernel *k, int threads, size_t smem);
 int cudaDeviceGetAttribute(int *value, int what, int device);
-/* args: addresses of the arguments, or, where `packed` is given, the bytes of the parameters */
+/* args: addresses of the arguments, or, where `packed` is given, the bytes of the parameters. What is no configuration is an
+   invalid value, as the runtime of CUDA 13.0 says it on an H200 (driver 580); cudaErrorInvalidConfiguration came of none. */
 static int launch(Kernel *k, dim3 g, dim3 b, void **args, const void *packed, size_t smem, const dim3 *cluster, int cooperative) {
     uint64_t threads = (uint64_t)b.x * b.y * b.z;
-    REFUSE(!threads || threads > 1024 || b.z > 64 || threads > (unsigned)k->facts[3] || !g.x || !g.y || !g.z || g.x > 0x7fffffff || g.y > 65535 || g.z > 65535, BAD_CONFIGURATION);
+    REFUSE(!threads || threads > 1024 || b.z > 64 || threads > (unsigned)k->facts[3] || !g.x || !g.y || !g.z || g.x > 0x7fffffff || g.y > 65535 || g.z > 65535, INVALID_VALUE);
     REFUSE(smem > (size_t)(k->dynamic > (48 << 10) ? k->dynamic : 48 << 10) || smem + k->facts[2] > 232448, INVALID_VALUE);
     if (broken) return note(broken);
     if (cooperative) { /* all blocks have to be on the device at once */

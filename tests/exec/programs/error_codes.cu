@@ -7,7 +7,13 @@ int main() {
     bool ok = cudaMalloc(&p, size_t(1) << 50) == cudaErrorMemoryAllocation;
     ok &= cudaGetLastError() == cudaErrorMemoryAllocation && cudaGetLastError() == cudaSuccess;
     nothing<<<1, 2048>>>();
-    ok &= cudaPeekAtLastError() == cudaErrorInvalidConfiguration && cudaGetLastError() == cudaErrorInvalidConfiguration;
+    ok &= cudaPeekAtLastError() == cudaErrorInvalidValue && cudaGetLastError() == cudaErrorInvalidValue;
+    nothing<<<0, 32>>>();
+    ok &= cudaGetLastError() == cudaErrorInvalidValue && cudaGetLastError() == cudaSuccess;
+    nothing<<<dim3(1, 65536), 32>>>();
+    ok &= cudaGetLastError() == cudaErrorInvalidValue && cudaGetLastError() == cudaSuccess;
+    nothing<<<1, dim3(1, 1, 65)>>>();
+    ok &= cudaGetLastError() == cudaErrorInvalidValue && cudaGetLastError() == cudaSuccess;
     ok &= cudaGetLastError() == cudaSuccess && cudaSetDevice(77) == cudaErrorInvalidDevice;
     cudaGetLastError();
     ok &= cudaMemcpy(nullptr, &ok, 1, cudaMemcpyHostToDevice) == cudaErrorInvalidValue;
