@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 from nvir.ir import Constant, Instruction, Undef, Value, constant, nvvm_form
 from nvir.ir import types as ty
 from nvir.ir.opcodes.nvvm import FLOAT_TESTS, INT_TESTS
-from nvir.ir.verify.nvvm import element, member
+from nvir.ir.verify.nvvm import element, gep_problem, member
 from nvir.llvm.calls import fast_of, read_call
 from nvir.llvm.grammar import FLAGS, UNSIZED
 from nvir.llvm.lexer import Stop
-from nvir.llvm.literals import gep_problem
 
 if TYPE_CHECKING:
     from nvir.llvm.body import DefinitionReader

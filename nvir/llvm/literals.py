@@ -6,7 +6,7 @@ from typing import Any
 
 from nvir.ir import Constant, Value, constant, nvvm_form
 from nvir.ir import types as ty
-from nvir.ir.verify.nvvm import CASTS, cast_problem, element
+from nvir.ir.verify.nvvm import CASTS, cast_problem, element, gep_problem
 
 
 def expression_problem(
@@ -75,31 +75,6 @@ def _of_pattern(t: ty.Type, bits: int) -> Value | None:
     bits &= (1 << e.bits) - 1
     negative = isinstance(e, ty.IntType) and e.bits > 1 and bits >> (e.bits - 1)
     return constant(t, bits - (1 << e.bits) if negative else bits)
-
-
-def gep_problem(source: ty.Type, operands: tuple[Value, ...]) -> str | None:
-    """Why a pointer and indices do not lead into a value of type `source`, or None."""
-    at: ty.Type = source
-    if isinstance(source, ty.FunctionType) or source in (ty.VOID, ty.LABEL, ty.METADATA):
-        return f"getelementptr into {source}"
-    if len({v.type.count for v in operands if isinstance(v.type, ty.VectorType)}) > 1:
-        return "getelementptr of vectors of different lengths"
-    for v in operands[2:]:
-        if isinstance(at, ty.StructType):
-            k = getattr(v, "value", None)
-            if v.type.__class__ is ty.VectorType and isinstance(k, tuple):
-                k = getattr(k[0], "value", None)
-            k = 0 if k is None and is_zero(v) else k
-            if element(v.type) is not ty.I32:
-                return f"a member of {at} is told by an i32, not {v.type}"
-            if not isinstance(k, int) or at.elements is None or not 0 <= k < len(at.elements):
-                return f"{at} has no such member"
-            at = at.elements[k]
-        elif isinstance(at, ty.ArrayType | ty.VectorType):
-            at = at.element
-        else:
-            return f"{at} has no members"
-    return None
 
 
 def hexadecimal(token: str) -> int:

@@ -764,6 +764,7 @@ BAD = [
     ("getelementptr", (P3, I64), P0, I32, "getelementptr from ptr addrspace(3) gives ptr"),
     ("getelementptr", (P3, I64), P3, None, "getelementptr has no source element type"),
     ("getelementptr", (P3, F), P3, I32, "getelementptr has an index of type float"),
+    ("getelementptr", (P3, I64, I32), P3, I32, "i32 has no members"),
     ("alloca", (ONE,), P3, (I32, 4), "alloca gives ptr addrspace(3)"),
     ("alloca", (ONE,), P0, None, "alloca has no allocated type"),
     ("extractvalue", (PAIR,), F, (2,), "has no member (2,)"),

@@ -232,6 +232,31 @@ def _cmpxchg(i: Instruction, f: Function) -> str | None:
     return problem
 
 
+def gep_problem(source: ty.Type, operands: tuple[Value, ...]) -> str | None:
+    """Why a pointer and indices do not lead into a value of type `source`, or None."""
+    at: ty.Type = source
+    if isinstance(source, ty.FunctionType) or source in (ty.VOID, ty.LABEL, ty.METADATA):
+        return f"getelementptr into {source}"
+    if len({v.type.count for v in operands if isinstance(v.type, ty.VectorType)}) > 1:
+        return "getelementptr of vectors of different lengths"
+    for v in operands[2:]:
+        if isinstance(at, ty.StructType):
+            k = getattr(v, "value", None)
+            if v.type.__class__ is ty.VectorType and isinstance(k, tuple):
+                k = getattr(k[0], "value", None)
+            k = 0 if k is None and isinstance(v, Constant) else k
+            if element(v.type) is not ty.I32:
+                return f"a member of {at} is told by an i32, not {v.type}"
+            if not isinstance(k, int) or at.elements is None or not 0 <= k < len(at.elements):
+                return f"{at} has no such member"
+            at = at.elements[k]
+        elif isinstance(at, ty.ArrayType | ty.VectorType):
+            at = at.element
+        else:
+            return f"{at} has no members"
+    return None
+
+
 def _gep(i: Instruction, f: Function) -> str | None:
     base, *indices = i._operands
     if not _is_pointer(base.type) or element(i.type) is not element(base.type):
@@ -239,7 +264,9 @@ def _gep(i: Instruction, f: Function) -> str | None:
     if not isinstance(i.aux, ty.Type):
         return "getelementptr has no source element type"
     wrong = next((v.type for v in indices if not _is_int(v.type)), None)
-    return f"getelementptr has an index of type {wrong}" if wrong is not None else None
+    if wrong is not None:
+        return f"getelementptr has an index of type {wrong}"
+    return gep_problem(i.aux, i._operands)
 
 
 def _alloca(i: Instruction, f: Function) -> str | None:
