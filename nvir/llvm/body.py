@@ -286,31 +286,43 @@ class DefinitionReader(Grammar):
             node = t[at]
             if node[:1] != "!":
                 self.fail("a metadata node")
+            held: Any = None  # what stands here itself
             if node[1:].isdigit():
                 if node not in self.reader.metadata.places:
                     raise Stop(f"use of undefined metadata '{node}'", at)
                 self.k += 1
             else:
                 self.reader.metadata.k = at
-                self.reader.metadata.content()
+                held = self.reader.metadata.content()
                 self.k = self.reader.metadata.k
-                continue
             if made is None:
                 continue
-            if kind == "!dbg":
-                made.loc = self.reader.metadata.location(node, at)
-            elif kind == "!llvm.loop" and made.block is not None:
-                made.block.aux = {"llvm.loop": self.reader.metadata.loop(node, at)}
-            elif kind == "!range":
-                self._range(made, self.reader.metadata.node(node, at), at)
-            elif kind in KINDS:
-                wrong = kind_problem(made, kind, self.reader.metadata.node(node, at))
-                if wrong:
-                    raise Stop(wrong, at)
-            elif kind == "!callalign" and made.form.is_call:
-                made.aux = _with_alignments(made.aux, self.reader.metadata.node(node, at))
-            elif kind == "!invariant.load" and made.form.name == "load":
-                made.form = nvvm_form(made.form.spelling + " invariant")
+            if kind == "!dbg" or kind == "!llvm.loop":
+                if held is None:
+                    self._place_or_loop(made, kind, node, at)
+            elif kind == "!invariant.load":
+                if made.form.name == "load":
+                    made.form = nvvm_form(made.form.spelling + " invariant")
+            elif kind in KINDS or kind == "!range" or kind == "!callalign":
+                if held is None:
+                    held = self.reader.metadata.node(node, at)
+                self._fact(made, kind, held, at)
+
+    def _place_or_loop(self, made: Instruction, kind: str, node: str, at: int) -> None:
+        if kind == "!dbg":
+            made.loc = self.reader.metadata.location(node, at)
+        elif made.block is not None:
+            made.block.aux = {"llvm.loop": self.reader.metadata.loop(node, at)}
+
+    def _fact(self, made: Instruction, kind: str, held: Any, at: int) -> None:
+        """Take what metadata say of an instruction's value, or refuse it."""
+        if kind == "!range":
+            self._range(made, held, at)
+        elif kind == "!callalign":
+            if made.form.is_call:
+                made.aux = _with_alignments(made.aux, held)
+        elif wrong := kind_problem(made, kind, held):
+            raise Stop(wrong, at)
 
     def _range(self, i: Instruction, node: Any, at: int) -> None:
         """Hold `!range` to what it is for: pairs of bounds of the result's type."""

@@ -419,7 +419,9 @@ class Grammar:
         if packed:
             self.expect(">")
         wanted = members(t)
-        if wanted is None or [v.type for v in items] != wanted or not bracket_fits(t, opening):
+        if wanted is None or [v.type for v in items] != wanted or not bracket_fits(t, opening) or (
+            isinstance(t, ty.StructType) and t.packed != packed
+        ):
             raise Stop(f"this is no constant of type {t}", at)
         if items and all(is_zero(v) for v in items):
             return zero(t)

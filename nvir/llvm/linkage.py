@@ -6,7 +6,7 @@ names. Source: LLVM 19's parser and verifier, for what linkages allow.
 
 from __future__ import annotations
 
-from nvir.ir import Argument, Function, Module, Symbol, Undef, Variable
+from nvir.ir import Argument, Constant, Function, Module, Symbol, Undef, Value, Variable
 from nvir.ir.nvvm import VARIABLE_SPACES
 from nvir.ir.types import I32, ArrayType, FunctionType, PointerType, Type, pointer
 from nvir.llvm.grammar import FLAGS, Grammar
@@ -235,6 +235,8 @@ class SymbolReader(Grammar):
                     and isinstance(v.value_type.element, PointerType)
                 ):
                     raise Stop(f"@{v.name} is an array of pointers", at)
+                if v.name in ("llvm.used", "llvm.compiler.used") and _has_null(v.init):
+                    raise Stop(f"@{v.name} names a symbol in each member", at)
                 if v.name in ("llvm.global_ctors", "llvm.global_dtors") and not (
                     isinstance(v.value_type, ArrayType) and _is_constructor(v.value_type.element)
                 ):
@@ -245,8 +247,14 @@ class SymbolReader(Grammar):
 
 def _is_constructor(t: Type) -> bool:
     members: tuple[Type, ...] = getattr(t, "elements", None) or ()
-    return len(members) in (2, 3) and members[0] is I32 and all(
+    return len(members) == 3 and members[0] is I32 and all(
         isinstance(m, PointerType) for m in members[1:])
+
+
+def _has_null(init: Value) -> bool:
+    """Whether an array of pointers has a member that is none."""
+    members = init.value if isinstance(init, Constant) else None
+    return is_zero(init) or any(isinstance(m, Constant) and is_zero(m) for m in members or ())
 
 
 def symbol_name(token: str) -> str:

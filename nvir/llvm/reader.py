@@ -341,6 +341,8 @@ class _ModuleReader(SymbolReader):
         attributes = self._function_properties(defined, token)
         f.aux = {"returns": returned} if returned else {}
         if variadic:
+            if kernel:
+                raise Stop("a kernel has a fixed number of parameters", at)
             f.aux["variadic"] = True
         if any(p.attributes for p in f.params):
             wrong = self._parameter_places(f)

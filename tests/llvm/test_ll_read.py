@@ -272,6 +272,38 @@ def test_copies_to_constant_memory_are_errors_at_their_place(name):
     assert e.value.line == 3
 
 
+WRONG_AND_RIGHT = [
+    ("a range of nothing", "define void @f(ptr %p) {\n  %x = load i32, ptr %p, !range !{RANGE}\n"
+     "  ret void\n}\n", "RANGE", "", "i32 0, i32 5", "a range is pairs of numbers"),
+    ("brackets of a packed struct", "@g = global <{ i32, i8 }> OPEN{ i32 1, i8 2 }CLOSE\n",
+     "OPEN|CLOSE", "", "<|>", "this is no constant of type"),
+    ("a null in llvm.used", "@g = global i32 0\n@llvm.used = appending global [1 x ptr] [ptr X]\n",
+     "X", "null", "@g", "names a symbol"),
+    ("constructors without data", "@llvm.global_ctors = appending global [1 x { i32, ptrMORE }] "
+     "zeroinitializer\n", "MORE", "", ", ptr", "{ i32, ptr, ptr }"),
+    ("a kernel of any number of parameters", "define ptx_kernel void @k(ptr %pMORE) {\n"
+     "  ret void\n}\n", "MORE", ", ...", "", "a fixed number"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "marks", "wrong", "right", "message"), [c[1:] for c in WRONG_AND_RIGHT],
+    ids=[c[0] for c in WRONG_AND_RIGHT],
+)
+def test_what_llvm_refuses_is_refused(text, marks, wrong, right, message):
+    names = marks.split("|")
+
+    def put(values):
+        out = text
+        for name, value in zip(names, (values.split("|") * 2)[:len(names)], strict=True):
+            out = out.replace(name, value)
+        return out
+
+    read_ll(put(right))
+    with pytest.raises(ParseError, match=message):
+        read_ll(put(wrong))
+
+
 def test_all_errors_of_a_file():
     text = (
         "@x = global i33x 0\n@y = global i32 zero\n"

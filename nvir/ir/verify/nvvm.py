@@ -20,7 +20,7 @@ from nvir.ir.nvvm_values import InlineAsm
 from nvir.ir.opcodes import NVVM, Op, OpKind
 from nvir.ir.opcodes.form import load_rows
 from nvir.ir.opcodes.nvvm import FLOAT_TESTS, INT_TESTS
-from nvir.ir.values import Argument, Constant
+from nvir.ir.values import Argument, Constant, Value
 
 if TYPE_CHECKING:
     from nvir.ir.verify import FunctionCheck
