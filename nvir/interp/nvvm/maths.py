@@ -127,13 +127,20 @@ def _canonicalize(e: Any, f: str, r: Value, given: list[Value]) -> None:
 
 def _to_integer(e: Any, f: str, r: Value, given: list[Value], sign: str) -> None:
     """llvm.fpto{s,u}i.sat: NaN gives 0."""
-    w = r.type.bits
+    t = scalar(e.instr.type)
+    n, w = t.bits, width(t)
     if w not in (16, 32, 64):
-        raise unsupported(e.instr, f"a result of {r.type}")
+        raise unsupported(e.instr, f"a result of {t}")
     (x,) = given
     if f in ("f16", "bf16"):
         f, x = "f32", op(e, f"cvt.f32.{f}", x)
     made = op(e, f"cvt.rzi.{sign}{w}.{f}", x)
+    if n != w:
+        most = (1 << n - (sign == "s")) - 1
+        made = op(e, f"min.{sign}{w}", made, bits(most))
+        if sign == "s":
+            made = op(e, f"max.s{w}", made, bits((1 << w) - most - 1))
+            made = op(e, f"and.b{w}", made, bits((1 << n) - 1))
     op(e, f"selp.b{w}", made, bits(0), op(e, f"setp.num.{f}", x, x), to=r)
 
 

@@ -98,6 +98,9 @@ def _bswap(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> 
         return (_swapped(s, x[0]),)
     if t.bits == 128:
         return _swapped(s, x[1]), _swapped(s, x[0])
+    if t.bits == 48:
+        made = s.op("shr.u64", _swapped(s, zext(s, x[0], t.bits)), 16)
+        return (s.known(made, "z", t.bits),)
     raise _unsupported(s, i, t)
 
 

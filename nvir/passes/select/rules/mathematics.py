@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from nvir.ir import F32, F64, Instruction, Type, Value, constant
 from nvir.passes.select.lanes import Scalar
+from nvir.passes.select.rules.convert import resize
 from nvir.passes.select.rules.floating import (
     from_float,
     ftz,
@@ -16,7 +17,7 @@ from nvir.passes.select.rules.floating import (
     operand,
     to_float,
 )
-from nvir.passes.select.selector import Parts, Selector
+from nvir.passes.select.selector import Parts, Selector, width
 
 
 def _name(i: Instruction) -> str:
@@ -187,12 +188,18 @@ def _to_integer(
     s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts], sign: str
 ) -> Parts:
     """llvm.fpto{s,u}i.sat: what PTX's cvt does, but NaN gives 0 there too only up to 32 bits."""
-    if r.bits not in (16, 32, 64):
+    if r.bits > 64 or r.bits == 1:
         raise s.fail(f"{_name(i)}")
     kind, (x,) = _by_float(s, t, args)
-    made = s.op(f"cvt.rzi.{sign}{r.bits}.{kind}", x)
+    w = r.bits if r.bits == 16 else 32 if r.bits <= 32 else 64
+    made = s.op(f"cvt.rzi.{sign}{w}.{kind}", x)
+    if r.bits != w:  # to the bounds of the narrower type
+        most = (1 << r.bits - (sign == "s")) - 1
+        made = s.op(f"min.{sign}{w}", made, most)
+        made = s.op(f"max.s{w}", made, -most - 1) if sign == "s" else made
     ordered = s.op(f"setp.num.{kind}", x, x)
-    return (s.op(f"selp.b{r.bits}", made, 0, ordered),)
+    made = s.op(f"selp.b{w}", made, 0, ordered)
+    return (s.known(resize(s, made, w, width(r)), "s" if sign == "s" else "z", r.bits),)
 
 
 SCALARS: dict[str, Scalar] = {

@@ -34,7 +34,7 @@ Group = list[RegisterPart]
 
 def _gep(s: Selector, i: Instruction) -> Parts:
     if isinstance(i.type, ty.VectorType):
-        raise Unsupported("getelementptr of vectors", where=str(s.source.name))
+        return tuple(_gep_lane(s, i, k) for k in range(i.type.count))
     base = i.operands[0]
     if isinstance(base, Constant):
         a = AddressParts(s.reg(integer(base.value or 0), "b64"), 0, s.spaces.of(i))
@@ -61,6 +61,36 @@ def _gep(s: Selector, i: Instruction) -> Parts:
     return (a.base,)
 
 
+def _gep_lane(s: Selector, i: Instruction, k: int) -> Value:
+    """Pointer k of a vector of pointers, each computed by itself."""
+
+    def lane(v: Value) -> Value:
+        return s.use(v)[k if isinstance(v.type, ty.VectorType) else 0]
+
+    a = AddressParts(s.reg(lane(i.operands[0]), "b64"), 0, s.spaces.of(i))
+    t: ty.Type = i.aux
+    for n, v in enumerate(i.operands[1:]):
+        x = lane(v)
+        if n and isinstance(t, ty.StructType):
+            assert isinstance(x, Constant)
+            a = a.plus(struct_layout(t).offsets[x.value or 0])
+            t = (t.elements or ())[x.value or 0]
+            continue
+        if n:
+            assert isinstance(t, ty.ArrayType | ty.VectorType)
+            t = t.element
+        size = size_of(t)
+        if isinstance(x, Constant):
+            a = a.plus((x.value or 0) * size)
+        elif size:
+            of = v.type.element if isinstance(v.type, ty.VectorType) else v.type
+            if of.bits > 64:
+                raise s.fail(f"an index of type {v.type}")
+            by = _scaled(s, x, of, size, "" if of.bits == 64 else "s")
+            a = AddressParts(s.op("add.s64", a.base, by), a.offset, a.space)
+    return s.register(a)
+
+
 def _indexed(s: Selector, a: AddressParts, v: Value, size: int) -> AddressParts:
     """The address of element v of an array at `a`."""
     if isinstance(v, Constant):
@@ -72,7 +102,8 @@ def _indexed(s: Selector, a: AddressParts, v: Value, size: int) -> AddressParts:
 
     def make() -> Value:
         base = s.register(AddressParts(a.base, 0, a.space))
-        return s.op("add.s64", base, _scaled(s, core, size, kind))
+        x = s.use(core)[0]
+        return s.op("add.s64", base, _scaled(s, x, core.type, size, kind))
 
     return AddressParts(s.cached(key, make), a.offset + extra * size, a.space)
 
@@ -121,24 +152,22 @@ def _bound(v: Value) -> int | None:
     return None
 
 
-def _scaled(s: Selector, v: Value, size: int, kind: str) -> Value:
-    """index · size in 64 bits."""
+def _scaled(s: Selector, x: Value, t: ty.Type, size: int, kind: str) -> Value:
+    """index · size in 64 bits, of an index of type `t` in register `x`."""
     from nvir.passes.select.rules.convert import extended
 
-    bits = v.type.bits
+    bits = t.bits
     if bits > 64:
-        x, kind = s.use(v)[0], ""
-    else:
-        x = s.one(v)
+        kind = ""
     sign = "s" if kind == "s" else "u"
     if kind and bits <= 32:
-        x = extended(s, x, v.type, 32, kind)
+        x = extended(s, x, t, 32, kind)
         if size == 1:
             return s.op(f"cvt.{sign}64.{sign}32", x)
         if size < 1 << 31:
             return s.op(f"mul.wide.{sign}32", s.reg(x, "b32"), size)
     if kind:
-        x = extended(s, x, v.type, 64, kind)
+        x = extended(s, x, t, 64, kind)
     if size & (size - 1) == 0:
         return x if size == 1 else s.op("shl.b64", x, size.bit_length() - 1)
     return s.op("mul.lo.s64", x, size)
