@@ -25,10 +25,11 @@ from nvir.frontend import FLOATS
 from nvir.ir.document import json_document
 from nvir.ir.errors import NvirError, Unsupported
 from nvir.ir.module import Module
-from nvir.loading import STDIO, read_bytes
+from nvir.loading import STDIO, language_of, read_bytes
 
 EMIT = ("tree", "nvvm", "ll", "ori", "ptx", "cubin")
-
+OF_SOURCES = {"include": "-I", "define": "-D", "undefine": "-U", "first": "-include",
+              "std": "-std"}  # parameters that say how clang reads
 
 _AS_NVCC = ("-w", "-lineinfo", "--generate-line-info", "-G", "--device-debug", "-g", "-ptx", "-m64",
             *(f"{dash}{name}" for dash in ("-", "--") for name in (
@@ -177,6 +178,7 @@ def command(
     stages: dict[str, str | bytes] = {}
     wanted = set(EMIT) if keep is not None else {kind}
     given_module = _read_ll(file, arch, kind)
+    is_text = given_module is not None
     unit: Any = None
     if given_module is not None:
         arch = given_module.target
@@ -225,7 +227,7 @@ def command(
 
             module, stages["ptx"] = read_ptx(ptx), ptx
         if backend == "nvir" and module is not None and not (relocatable or relocates) \
-                and Path(file).suffix != ".ll":
+                and not is_text:
             check_resolved(module, file, read_bytes(file).decode("utf-8", "replace"))
         if module is not None and tunes and level == "ori":
             from nvir.cli.tune import put_winners
@@ -249,12 +251,16 @@ def command(
 def _read_ll(file: str, arch: str, kind: str) -> Module | None:
     """The module in a file of LLVM text; None of other files. Without --arch it is for the
     architecture that it names."""
-    if Path(file).suffix.lower() != ".ll":
+    if file == STDIO or Path(file).suffix.lower() in (".json", ".py") \
+            or language_of(read_bytes(file), file) != "ll":
         return None
     from nvir.compiler import read_module
 
     if kind == "tree":
         raise NvirError(f"{file}: LLVM text has no tree")
+    for name, option in OF_SOURCES.items():
+        if _said(name):
+            raise click.UsageError(f"{option} is for CUDA sources, and {file} is LLVM text")
     return read_module(Path(file), arch if _said("arch") else None)
 
 

@@ -41,6 +41,21 @@ def test_it_prints_llvm_text_and_ir(tmp_path):
     assert "mul" in run(tmp_path, "--emit", "nvvm")[1]
 
 
+def test_text_is_known_by_what_it_looks_like(tmp_path):
+    file = tmp_path / "k.txt"
+    file.write_text(TEXT)
+    done = CliRunner().invoke(main, ["compile", str(file)])
+    assert (done.exit_code, ".entry k" in done.output) == (0, True)
+    file.write_text('extern "C" __global__ void k() {}')
+    assert ".entry k" in CliRunner().invoke(main, ["compile", str(file), "-DX"]).output
+
+
+def test_options_of_sources_are_refused(tmp_path):
+    code, out = run(tmp_path, "-DX=1")
+    assert code == 2
+    assert "-D is for CUDA sources" in out
+
+
 @pytest.mark.skipif(not available("libnvvm"), reason="libnvvm is not installed")
 def test_libnvvm_compiles_it(tmp_path):
     code, out = run(tmp_path, "--backend", "libnvvm")
