@@ -4,14 +4,15 @@ Everything is worked out on integers: blocks are numbered in reverse post-order
 and each array is indexed by that number.
 
 Method   RPO by an iterative depth-first walk. Dominators by intersecting along
-         the RPO until nothing changes (Cooper, Harvey, Kennedy, "A Simple, Fast
-         Dominance Algorithm", 2001): one round suffices for reducible graphs.
+         the RPO once (Cooper, Harvey, Kennedy, "A Simple, Fast Dominance
+         Algorithm", 2001), which suffices for reducible graphs, else by
+         semidominators.
          Back edges are retreating edges whose target dominates their source;
          other retreating edges mark irreducible regions. Loop membership by
          walking backwards from the latches, inner loops first, with union-find
          skipping what is already known (as Tarjan, "Testing Flow Graph
          Reducibility", 1974).
-Cost     Linear in blocks and edges, but for pathological irreducible graphs.
+Cost     Linear in blocks and edges, times a logarithm for irreducible graphs.
 
 `split_edge`, `insert_preheader` and `delete_block` keep the snapshot true in place;
 `interpose_all` renews it once.
@@ -174,53 +175,34 @@ def dominator_tree(preds: Sequence[Sequence[int]]) -> DominatorTree:
     """Dominators and the kinds of retreating edges; `preds` by RPO number, root 0.
 
     One round over the RPO is exact unless a retreating edge enters a region
-    sideways; only then is it repeated until nothing changes.
+    sideways, which takes another algorithm: rounds until nothing changes may be as many as nodes.
     """
-    idom = [-1] * len(preds)
-    if preds:
-        idom[0] = 0
-    _dominator_round(preds, idom)
-    tree = _number(preds, idom)
+    tree = _number(preds, _one_round(preds))
     if tree.irreducible:
-        while _dominator_round(preds, idom):
-            pass
-        tree = _number(preds, idom)
+        tree = _number(preds, _by_semidominators(preds))
     return tree
 
 
-def _dominator_round(preds: Sequence[Sequence[int]], idom: list[int]) -> bool:
-    """One pass over the RPO; whether any dominator changed.
+def _one_round(preds: Sequence[Sequence[int]]) -> list[int]:
+    """The immediate dominators by one pass over the RPO.
 
     The tree grows by leaves, so each node also gets a pointer to some ancestor, which
     makes the meeting of two far branches logarithmic (Myers, "An Applicative
     Random-Access Stack", 1983): a loop of many exits would else cost the square of its size.
     """
-    changed = False
+    idom = [0] * len(preds)
     depth = [0] * len(preds)
     jump = [0] * len(preds)
     for b in range(1, len(preds)):
-        sources = preds[b]
-        new = sources[0] if len(sources) == 1 else -1
-        for p in sources:
-            if idom[p] < 0 or p == new:
-                continue
-            if new < 0:
-                new = p
-            elif p < b and new < b:
-                new = _meet(p, new, idom, depth, jump)
-            else:  # a retreating edge: its depth is not known, but numbers fall towards the root
-                while p != new:
-                    if p > new:
-                        p = idom[p]
-                    else:
-                        new = idom[new]
-        if idom[b] != new:
-            idom[b] = new
-            changed = True
+        new = -1
+        for p in preds[b]:
+            if p < b and p != new:
+                new = p if new < 0 else _meet(p, new, idom, depth, jump)
+        idom[b] = new
         depth[b] = d = depth[new] + 1
         j = jump[new]
         jump[b] = jump[j] if d - 1 - depth[j] == depth[j] - depth[jump[j]] else new
-    return changed
+    return idom
 
 
 def _meet(a: int, b: int, idom: list[int], depth: list[int], jump: list[int]) -> int:
@@ -235,6 +217,65 @@ def _meet(a: int, b: int, idom: list[int], depth: list[int], jump: list[int]) ->
         else:
             a, b = idom[a], idom[b]
     return a
+
+
+def _by_semidominators(preds: Sequence[Sequence[int]]) -> list[int]:
+    """The immediate dominators of any graph (Lengauer, Tarjan, TOPLAS 1(1), 1979, without
+    balancing); `order` is a depth-first preorder, in whose numbers all is but the result."""
+    order, parent = _preorder(preds)
+    n = len(order)
+    number = {b: k for k, b in enumerate(order)}
+    semi, best, above, dom = list(range(n)), list(range(n)), [-1] * n, [0] * n
+    held: list[list[int]] = [[] for _ in range(n)]  # by semidominator
+
+    def least(v: int) -> int:
+        """Of v and those above it, up to the root of its tree, the one of least semidominator."""
+        path = []
+        while above[v] >= 0 and above[above[v]] >= 0:
+            path.append(v)
+            v = above[v]
+        root = above[v]
+        for u in reversed(path):
+            if semi[best[v]] < semi[best[u]]:
+                best[u] = best[v]
+            above[u], v = root, u
+        return best[v]
+
+    for w in range(n - 1, 0, -1):
+        semi[w] = min(semi[least(number[p])] for p in preds[order[w]])
+        held[semi[w]].append(w)
+        above[w] = p = parent[w]
+        for v in held[p]:
+            u = least(v)
+            dom[v] = u if semi[u] < semi[v] else p
+        held[p] = []
+    for w in range(1, n):
+        if dom[w] != semi[w]:
+            dom[w] = dom[dom[w]]
+    idom = [0] * n
+    for w in range(1, n):
+        idom[order[w]] = order[dom[w]]
+    return idom
+
+
+def _preorder(preds: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
+    """The nodes in an order of a depth-first walk, and the place in it of each one's parent."""
+    succs: list[list[int]] = [[] for _ in preds]
+    for b, sources in enumerate(preds):
+        for p in sources:
+            succs[p].append(b)
+    order: list[int] = []
+    parent: list[int] = []
+    seen = [False] * len(preds)
+    stack = [(0, 0)]
+    while stack:
+        b, above = stack.pop()
+        if not seen[b]:
+            seen[b] = True
+            parent.append(above)
+            stack.extend((s, len(order)) for s in succs[b])
+            order.append(b)
+    return order, parent
 
 
 def _number(preds: Sequence[Sequence[int]], idom: list[int]) -> DominatorTree:

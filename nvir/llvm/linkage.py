@@ -6,6 +6,8 @@ names. Source: LLVM 19's parser and verifier, for what linkages allow.
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
+
 from nvir.ir import Argument, Constant, Function, Module, Symbol, Undef, Value, Variable
 from nvir.ir.nvvm import VARIABLE_SPACES
 from nvir.ir.types import I32, ArrayType, FunctionType, PointerType, Type, pointer
@@ -34,7 +36,7 @@ class SymbolReader(Grammar):
     module: Module
     comdats: dict[str, int]
     defined_comdats: set[str]
-    aliases: list[tuple[str, int, str]]
+    aliases: dict[str, tuple[int, str]]
     initialisers: list[tuple[Variable, int]]
     bodies: list[tuple[Function, list[str], int, int]]
 
@@ -105,10 +107,10 @@ class SymbolReader(Grammar):
         self.k += 1
         t = self.type()
         self.expect(",")
-        if token in self.symbols or any(token == name for name, *_ in self.aliases):
+        if token in self.symbols or token in self.aliases:
             raise Stop(f"'{token}' is defined twice", self.start)
         self._sized(pointer() if isinstance(t, FunctionType) else t, self.k)
-        self.aliases.append((token, self.k, linkage))
+        self.aliases[token] = self.k, linkage
         at = self.k
         if not isinstance(self._aliasee_type(), PointerType):
             raise Stop("an alias is a pointer", at)
@@ -124,28 +126,35 @@ class SymbolReader(Grammar):
     def resolve_aliases(self) -> None:
         """Let each alias stand for what it names. A function that others may call under the
         alias's name keeps it (`.alias` of PTX)."""
-        left, self.aliases = self.aliases, []
-        while left:
-            stuck: list[tuple[str, int, str]] = []
-            waiting = {name for name, *_ in left}
-            for token, at, linkage in left:
-                self.k = self.start = at
-                try:
-                    target = self.constant(self._aliasee_type())
-                    if isinstance(target, Symbol) and self._only_declared(target):
-                        raise Stop(f"'{token}' is an alias of what is only declared", at)
-                    self.stand_ins[token] = target
-                    if isinstance(target, Function) and linkage not in ("internal", "private"):
-                        self._second_name(token, target, linkage)
-                except Stop as e:
-                    if self.t[e.at] in waiting:  # an alias of an alias
-                        stuck.append((token, at, linkage))
-                    else:
-                        self.stopped(e)
-            if len(stuck) == len(left):
-                self.stopped(Stop(f"the alias '{left[0][0]}' names itself", left[0][1]))
-                return
-            left = stuck
+        known, self.aliases = self.aliases, {}
+        order = {token: k for k, token in enumerate(known)}
+        left = set(known)
+        waiting: dict[str, list[str]] = {}  # by the alias that they are aliases of
+        todo = [(0, k, token) for token, k in order.items()]  # round after round, each in order
+        while todo:
+            turn, k, token = heappop(todo)
+            try:
+                self._resolve_alias(token, *known[token])
+            except Stop as e:
+                if self.t[e.at] in left:  # an alias of an alias
+                    waiting.setdefault(self.t[e.at], []).append(token)
+                    continue
+                self.stopped(e)
+            left.discard(token)
+            for w in waiting.pop(token, ()):
+                heappush(todo, (turn + (order[w] < k), order[w], w))
+        if waiting:
+            first = min((w for group in waiting.values() for w in group), key=order.__getitem__)
+            self.stopped(Stop(f"the alias '{first}' names itself", known[first][0]))
+
+    def _resolve_alias(self, token: str, at: int, linkage: str) -> None:
+        self.k = self.start = at
+        target = self.constant(self._aliasee_type())
+        if isinstance(target, Symbol) and self._only_declared(target):
+            raise Stop(f"'{token}' is an alias of what is only declared", at)
+        self.stand_ins[token] = target
+        if isinstance(target, Function) and linkage not in ("internal", "private"):
+            self._second_name(token, target, linkage)
 
     def _only_declared(self, s: Symbol) -> bool:
         if isinstance(s, Variable):

@@ -103,7 +103,7 @@ class _ModuleReader(SymbolReader):
         self.good = set(GOOD)  # combinations of form and types found good
         self.errors: list[Diagnostic] = []
         self.unsupported_at: Diagnostic | None = None
-        self.aliases: list[tuple[str, int, str]] = []
+        self.aliases: dict[str, tuple[int, str]] = {}
         self.comdats: dict[str, int] = {}
         self.defined_comdats: set[str] = set()
         self.bodies: list[tuple[Function, list[str], int, int]] = []
