@@ -8,17 +8,21 @@ Not seen: names that only the whole module declares, and strings that macros mak
 
 from __future__ import annotations
 
+import functools
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 
 import attrs
 
 from nvir.ir.errors import Diagnostic
 from nvir.ptx.check import check
+from nvir.ptx.source import line_starts
 
-_RAW = r"\bR\"(?P<mark>[^\s()\\]*)\((?P<raw>.*?)\)(?P=mark)\""
+# What is not closed goes on to the end of the text, so that no other place is tried from each.
+_RAW = r"\bR\"(?P<mark>[^\s()\\]{0,16})\((?P<raw>.*?)(?:\)(?P=mark)\"|\Z)"
 _ASM = re.compile(
-    rf"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|{_RAW}"
+    rf"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"|{_RAW}"
     r"|\basm\b(?:\s+(?:volatile|__volatile__))?\s*\(", re.S
 )
 _BLANK = r"(?:\s|\\\n|/\*.*?\*/|//[^\n]*\n)*+"
@@ -27,6 +31,10 @@ _BEHIND = re.compile(rf"{_BLANK}[:)]", re.S)  # the strings of a statement
 _OPERAND = re.compile(r"\s*,?\s*(?:\[\w+\]\s*)?\"([=+]?)([a-zA-Z])\"\s*\(")
 _END = re.compile(rf"(?:{_BLANK}:)*{_BLANK}(?:\)|\"\w+\"{_BLANK}[,)])", re.S)
 _NAMED = re.compile(r"%%|%(\[\w+\])|%(\d+)")
+_PARENTHESIS = re.compile(r"[()]")
+_COLON = re.compile(r"\s*:")
+_PIECE = re.compile(r"[^\\]+|\\(.)", re.S)  # of a string; 1: what is escaped
+_PART = re.compile(r"[^%]+|%(?:([%=])|(\d+))?")  # of its text
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 _CLASSES = {"h": "b16", "r": "b32", "l": "b64", "q": "b128", "f": "f32", "d": "f64"}
 NEWEST = "sm_100a"  # what statements are checked for unless something else is asked
@@ -58,16 +66,18 @@ class AsmStatement:
 
 def asm_statements(text: str, target: str = NEWEST) -> Iterator[AsmStatement]:
     """The `asm` statements of a CUDA source, in the text's order."""
+    closed = _closed(text)
     for at in _ASM.finditer(text):
         if at.group().startswith("asm"):
             code, places, end = _string(text, at.end())
             if _BEHIND.match(text, end) is None:
                 continue  # a macro makes it, or a part of it
-            operands = tuple(_operands(text, end))
+            operands = tuple(_operands(text, end, closed))
             made, where = _kernel(code, places, [c for c, _, _ in operands], target)
             start = places[0] if places else at.start()
             behind = operands[-1][2] if operands else end
-            count = len(operands) if _END.match(text, behind) and ":" in text[end:] else None
+            told = text.find(":", end) >= 0 and _END.match(text, behind)
+            count = len(operands) if told else None
             wrong = tuple(_misnamed(code, places, count))
             yield AsmStatement(made, where, start, end, operands, wrong)
 
@@ -77,46 +87,63 @@ def check_inline(
 ) -> list[tuple[str, Diagnostic]]:
     """Code and diagnostic of everything found in the `asm` statements, in the text's order."""
     found: list[tuple[str, Diagnostic]] = []
+    starts = line_starts(text)
     for asm in asm_statements(text, arch or NEWEST):
-        found.extend(("operands", _placed(Diagnostic(message), text, file, place))
+        found.extend(("operands", _placed(Diagnostic(message), text, file, place, starts))
                      for message, place in asm.wrong)
-        for kind, d in () if asm.wrong else check(asm.ptx, (), arch):
-            if d.severity == "error":
-                line_start = sum(len(x) + 1 for x in asm.ptx.split("\n")[: d.line - 1])
-                found.append((kind, _placed(d, text, file, asm.place(line_start + d.col - 1))))
+        for kind, d, at in () if asm.wrong else _errors(asm.ptx, arch):
+            found.append((kind, _placed(d, text, file, asm.place(at), starts)))
+    return found
+
+
+@functools.lru_cache(maxsize=1 << 14)  # of a text that is edited all but one are known
+def _errors(ptx: str, arch: str | None) -> tuple[tuple[str, Diagnostic, int], ...]:
+    """What is wrong with a statement's kernel, and at which of its characters."""
+    wrong = [(kind, d) for kind, d in check(ptx, (), arch) if d.severity == "error"]
+    starts = line_starts(ptx) if wrong else []
+    return tuple((kind, d, starts[d.line - 1] + d.col - 1) for kind, d in wrong)
+
+
+def _closed(text: str) -> dict[int, int]:
+    """Behind each '(' the place behind the ')' that closes it."""
+    found, open = {}, []
+    for m in _PARENTHESIS.finditer(text):
+        if m[0] == "(":
+            open.append(m.end())
+        elif open:
+            found[open.pop()] = m.end()
     return found
 
 
 def _string(text: str, at: int) -> tuple[str, list[int], int]:
     """The adjacent string literals from a place on: their text, where each character of it
     stands, and where they end."""
-    out, places = "", []
+    out: list[str] = []
+    places: list[int] = []
     while (m := _STRING.match(text, at)) is not None:
         kind = "raw" if m["text"] is None else "text"
-        k = m.start(kind)
-        while k < m.end(kind):
-            places.append(k)
-            escaped = text[k] == "\\" and kind == "text"
-            out += _ESCAPES.get(text[k + 1], text[k + 1]) if escaped else text[k]
-            k += 1 + escaped
-        at = m.end()
-    return out, places, at
+        start, at = m.start(kind), m.end()
+        if kind == "raw":
+            out.append(m[kind])
+            places.extend(range(start, m.end(kind)))
+            continue
+        for piece in _PIECE.finditer(text, start, m.end(kind)):
+            out.append(_ESCAPES.get(piece[1], piece[1]) if piece[1] else piece[0])
+            places.extend(range(piece.start(), piece.start() + len(out[-1])))
+    return "".join(out), places, at
 
 
-def _operands(text: str, at: int) -> Iterator[tuple[str, int, int]]:
+def _operands(text: str, at: int, closed: dict[int, int]) -> Iterator[tuple[str, int, int]]:
     """The register class of each operand behind the string, and where it stands."""
     while at < len(text):
-        colon = re.compile(r"\s*:").match(text, at)
+        colon = _COLON.match(text, at)
         if colon is not None:
             at = colon.end()
             continue
         m = _OPERAND.match(text, at)
         if m is None:
             return
-        depth, at = 1, m.end()
-        while depth and at < len(text):
-            depth += {"(": 1, ")": -1}.get(text[at], 0)
-            at += 1
+        at = closed.get(m.end(), len(text))
         yield _CLASSES.get(m[2], ""), m.start(1) - 1, at
 
 
@@ -134,29 +161,29 @@ def _kernel(
     code: str, places: list[int], classes: list[str], target: str
 ) -> tuple[str, dict[int, int]]:
     """The kernel that is checked, and of each place in it the place in the source."""
-    out = _HEAD.format(target=target)
-    out += "".join(f".reg .{c} %asm{k};\n" for k, c in enumerate(classes) if c) + "{\n"
+    registers = "".join(f".reg .{c} %asm{k};\n" for k, c in enumerate(classes) if c)
+    out = [f"{_HEAD.format(target=target)}{registers}{{\n"]
     where: dict[int, int] = {}
-    k = 0
-    while k < len(code):
-        m = re.compile(r"%(%|=|\d+)").match(code, k)
-        where[len(out)] = places[k]
-        if m is None:
-            out += code[k]
-        elif m[1] in "%=":
-            out += {"%": "%", "=": "0"}[m[1]]  # "=": a number that no other statement has
+    end = len(out[0])
+    for m in _PART.finditer(code):
+        if m[1]:
+            out.append("%" if m[1] == "%" else "0")  # "=": a number that no other statement has
+        elif m[2]:
+            n = int(m[2])
+            out.append(f"%asm{n}" if n < len(classes) and classes[n] else "1")
         else:
-            n = int(m[1])
-            out += f"%asm{n}" if n < len(classes) and classes[n] else "1"
-        k = m.end() if m is not None else k + 1
+            out.append(m[0])
+        here = places[m.start() : m.end() if m[0][0] != "%" else m.start() + 1]
+        where.update(zip(range(end, end + len(here)), here, strict=True))
+        end += len(out[-1])
     written = re.sub(r"/\*.*?\*/|//[^\n]*", "", code, flags=re.S).rstrip()
-    end = "" if not written or written.endswith((";", "}")) else ";"
-    return f"{out}{end}\n}}\nret;\n}}\n", where
+    closing = "" if not written or written.endswith((";", "}")) else ";"
+    return f"{''.join(out)}{closing}\n}}\nret;\n}}\n", where
 
 
-def _placed(d: Diagnostic, text: str, file: str, place: int) -> Diagnostic:
-    line = text.count("\n", 0, place) + 1
-    start = text.rfind("\n", 0, place) + 1
+def _placed(d: Diagnostic, text: str, file: str, place: int, starts: list[int]) -> Diagnostic:
+    line = bisect_right(starts, place)
+    start = starts[line - 1]
     end = text.find("\n", place)
     shown = text[start : end if end >= 0 else len(text)]
     return attrs.evolve(d, file=file, line=line, col=place - start + 1, source=shown)

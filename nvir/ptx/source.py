@@ -20,6 +20,11 @@ BEGIN_ASM, END_ASM = "// begin inline asm", "// end inline asm"
 MAX_ERRORS = 100  # of one file; after that reading it further helps nobody
 
 
+def line_starts(text: str) -> list[int]:
+    """Offset of the first character of each line."""
+    return [0, *(m.end() for m in re.finditer("\n", text))]
+
+
 def _blank(m: re.Match[str]) -> str:
     text = m[0]
     if text[0] == '"':
@@ -59,7 +64,7 @@ class PtxText:
     def line_starts(self) -> list[int]:
         """Offset of the first character of each line."""
         if self._starts is None:
-            self._starts = [0, *(m.end() for m in re.finditer("\n", self.text))]
+            self._starts = line_starts(self.text)
         return self._starts
 
     def line_of(self, offset: int) -> int:
