@@ -24,13 +24,12 @@ from nvir.ir import (
     Instruction,
     Module,
     SymbolOffset,
+    Value,
     Variable,
     capability,
 )
 from nvir.ir.errors import Diagnostic, NvirError, ParseError
 from nvir.ir.module import first_version
-from nvir.ir.opcodes.form import operand_parts
-from nvir.ir.opcodes.legal import APART
 from nvir.ir.opcodes.ori.modifiers import unknown_modifiers
 from nvir.ir.verify.ori import call_problem, class_problem
 from nvir.ptx.reader import KNOWN_VERSION, read_apart
@@ -41,6 +40,7 @@ from nvir.ptx.rules.operands import (
     discard_problem,
     fragment_problem,
     literal_problem,
+    looks_at_values,
     memory_problem,
     mixed_problem,
     place_problem,
@@ -52,11 +52,7 @@ from nvir.ptx.rules.operands import (
 )
 from nvir.ptx.rules.spelled import (
     TARGET,
-    age_problem,
-    feature_age,
-    modifiers_problem,
-    operands_problem,
-    wide_problem,
+    spelled_problems,
 )
 from nvir.ptx.source import PtxText, load
 
@@ -75,9 +71,11 @@ _SIZES = (10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72
 TARGETS = tuple(f"sm_{n}" for n in _SIZES)
 
 
-def _problems(i: Instruction, module: Module, function: Function) -> Iterator[tuple[str, str]]:
+def _problems(
+    i: Instruction, function: Function, calls: declared.CallRules
+) -> Iterator[tuple[str, str]]:
     """Code and message of what is wrong with one instruction."""
-    f = i.form
+    f, module = i.form, calls.module
     if f.op is UNKNOWN:
         yield "unknown-instruction", f"no instruction '{f.spelling}' is known"
         return
@@ -86,26 +84,19 @@ def _problems(i: Instruction, module: Module, function: Function) -> Iterator[tu
         yield "modifiers", f"no modifier .{unknown[0]} of {f.name} is known"
         return
     if f.is_call:
-        problem = call_problem(i, i.aux) or declared.call_problem(i, i.aux, function, module)
+        problem = call_problem(i, i.aux) or calls.problem(i, i.aux, function)
         if problem is not None:
             yield "call", problem
         return
     if f.op.pseudo:
         return
-    found: dict[str, str | None] = {
-        "modifiers": modifiers_problem(f.op, f.mods),
-        "operands": operands_problem(f) or place_problem(i) or symbol_problem(i)
-        or discard_problem(i) or texture_problem(i) or vector_problem(i)
-        or fragment_problem(i),
-        "version": age_problem(f.op, module.version, module.target)
-        or feature_age(f.op.name, (*f.mods, f"/{len(operand_parts(f.shape))}"), module.version,
-                        module.target)
-        or wide_problem(f, module),
-        "types": class_problem(i, True, beside_numbers(i)) or mixed_problem(i)
-        or register_kind_problem(i),
-    }
-    if f.op.name in APART and module.version >= (6, 4) and capability(module.target) >= 70:
-        found["version"] = f"'{f.op.name}' without .sync is gone from PTX 6.4 on sm_70 and newer"
+    found = spelled_problems(f, module.version, module.target)
+    found["operands"] = (
+        found["operands"] or place_problem(i) or symbol_problem(i) or discard_problem(i)
+        or texture_problem(i) or vector_problem(i) or fragment_problem(i)
+    )
+    found["types"] = class_problem(i, True, beside_numbers(i)) or mixed_problem(i) \
+        or register_kind_problem(i)
     found["literal"] = literal_problem(i)
     special = special_problem(i, module)
     if special is not None:
@@ -116,19 +107,34 @@ def _problems(i: Instruction, module: Module, function: Function) -> Iterator[tu
     yield from ((code, message) for code, message in found.items() if message is not None)
 
 
-def _alike(i: Instruction) -> tuple[object, ...] | None:
-    """All that `_problems` asks of an instruction of registers and literals: of two alike in it
-    both or neither break a rule. None where operands are more than that."""
-    held: list[object] = [i.form]
+def _alike(i: Instruction, function: Function) -> tuple[object, ...]:
+    """All that `_problems` asks of an instruction: of two alike in it both or neither break a
+    rule."""
+    f = i.form
+    valued = looks_at_values(f)
+    held: list[object] = [f]
+    if f.is_call:
+        callee = i.aux.callee or (id(function), i.aux.prototype)
+        held += [callee, *(_named(p) for p in i.aux.return_params), None]
     for v in i.operands:
         if isinstance(v, Constant):
-            held.append((id(v.type), v.value))
+            held.append((id(v.type), v.value if valued else None))
         elif v.is_tracked and v.definer is not None:
             held.append(id(v.type))
+        elif isinstance(v, SymbolOffset):
+            held.append((*_named(v.symbol), SymbolOffset))
         else:
-            return None
+            held.append(_named(v))
     held += [(id(r.type), r.name == "_") for r in i.results]
-    return None if i.form.is_call else tuple(held)
+    return tuple(held)
+
+
+def _named(v: Value) -> tuple[object, ...]:
+    """What rules ask of a variable but its name; of all else (undef, special registers, parameters
+    and functions), of which there is one object each, the object."""
+    if v.__class__ is not Variable:
+        return (id(v),)
+    return v.space, id(v.type), id(v.value_type), v.vector, v.align, *v.attributes
 
 
 def check(
@@ -177,21 +183,24 @@ def check(
         if not d.message.startswith(("unknown instruction", "unknown modifier")):
             newer = d.message.startswith("PTX ISA")
             found.append(("reader", attrs.evolve(d, severity="error") if newer else d))
-    clean: set[tuple[object, ...] | None] = set()
+    clean: set[tuple[object, ...]] = set()
+    calls = declared.CallRules(module)
+    shared = {v: k for k, v in enumerate(_in_shared(module.globals))}
+    size_outside = sum(v.size for v in shared)
     for f in module.functions:
-        held = _shared(f, module) if f.kind == "entry" else []
+        held = _shared(f, shared, size_outside) if f.kind == "entry" else []
         if (size := sum(v.size for v in held)) > SHARED_LIMIT:
             tell("shared", f"{f.name} has {size} bytes of shared memory, a block may have "
                  f"{SHARED_LIMIT}", *_largest(held))
         for i in f.instructions():
-            if i.form.is_phi or (key := _alike(i)) in clean:  # no text has phis
+            if i.form.is_phi or (key := _alike(i, f)) in clean:  # no text has phis
                 continue
             before = len(found)
-            for code, message in _problems(i, module, f):
+            for code, message in _problems(i, f, calls):
                 older = capability(arch or module.target) < NO_32_BIT
                 lenient = code == "address" and (older or i.form.op.name in WIDENED)
                 tell(code, message, i.line, i.form.spelling, "warning" if lenient else "error")
-            if key is not None and len(found) == before:
+            if len(found) == before:
                 clean.add(key)
     return sorted(found, key=_place)
 
@@ -241,15 +250,21 @@ def _largest(variables: Sequence[Variable]) -> tuple[int, str]:
     return most.loc if isinstance(most.loc, int) else 0, str(most.name)
 
 
-def _shared(f: Function, module: Module) -> list[Variable]:
-    """The shared variables of a kernel, and those of the module that it names."""
-    own = [v for v in f.locals if isinstance(v, Variable)]
-    every = [v for v in (*own, *module.globals) if v.space == "shared" and v.linkage != "extern"]
-    if sum(v.size for v in every) <= SHARED_LIMIT:
+def _shared(f: Function, outside: dict[Variable, int], size: int) -> list[Variable]:
+    """The shared variables of a kernel, and those `outside`, the module's by number and of that
+    size in all, that it names."""
+    own = _in_shared(f.locals)
+    if size + sum(v.size for v in own) <= SHARED_LIMIT:
         return []
     named = {v.symbol if isinstance(v, SymbolOffset) else v
-             for i in f.instructions() for v in i.operands}
-    return [v for v in every if v in own or v in named]
+             for i in f.instructions() for v in i.operands} if outside else set()
+    held = {v for v in named if isinstance(v, Variable) and v in outside}
+    return [*own, *sorted(held, key=outside.__getitem__)]
+
+
+def _in_shared(variables: Sequence[object]) -> list[Variable]:
+    return [v for v in variables
+            if isinstance(v, Variable) and v.space == "shared" and v.linkage != "extern"]
 
 
 def _arch_problem(target: str, arch: str) -> str | None:

@@ -20,16 +20,19 @@ from nvir.ptx.statements import (
     RawFunction,
 )
 
+_DIGITS = len(str(MAX_REGISTERS))  # of the number of a register
+
 
 class LabelScope:
-    __slots__ = ("declared", "labels", "outer", "prefixes", "saved")
+    __slots__ = ("declared", "labels", "numbered", "outer", "prefixes", "saved")
 
     def __init__(self, outer: LabelScope | None) -> None:
         self.outer = outer
         self.labels: dict[str, RawBlock] = {}
         self.declared: set[str] = set()  # names that this scope declares
         self.saved: list[tuple[str, Any]] = []  # names that this scope shadows
-        self.prefixes: list[tuple[str, Any]] = []
+        self.numbered: dict[str, list[str]] = {}  # of those by what stands before a number
+        self.prefixes: dict[str, Any] = {}  # those it declares, and what they were outside
 
 
 class Names:
@@ -57,7 +60,7 @@ class Names:
                 self.names.pop(name, None)
             else:
                 self.names[name] = old
-        for prefix, before in reversed(scope.prefixes):
+        for prefix, before in reversed(scope.prefixes.items()):
             numbers = self.prefixes[prefix][2]
             for k in numbers:
                 self.names.pop(f"{prefix}{k}", None)
@@ -79,7 +82,9 @@ class Names:
         )):
             self.source.refuse(f"'{name}' is declared twice", offset)
         prefix = name.rstrip("0123456789")
-        if prefix != name and any(p == prefix for p, _ in scope.prefixes):
+        for k in range(max(len(prefix), len(name) - _DIGITS), len(name)):
+            scope.numbered.setdefault(name[:k], []).append(name)
+        if prefix != name and prefix in scope.prefixes:
             self._check_number(name, prefix, offset)
         self.scope.saved.append((name, self.names.get(name)))
         self.names[name] = value
@@ -159,17 +164,16 @@ class Names:
         if before is not None and self.scope.outer is None:
             self.source.error(f"registers '{prefix}<…>' are declared twice", offset)
             return
-        if any(p == prefix for p, _ in self.scope.prefixes):
+        if prefix in self.scope.prefixes:
             self.source.refuse(f"registers '{prefix}<…>' are declared twice", offset)
-        for name in self.scope.declared:
-            if name.startswith(prefix) and name[len(prefix):].isdigit() \
-                    and str(int(name[len(prefix):])) == name[len(prefix):] \
-                    and int(name[len(prefix):]) < count:
+        for name in self.scope.numbered.get(prefix, ()):
+            number = name[len(prefix):]
+            if str(int(number)) == number and int(number) < count:
                 self.source.refuse(f"'{name}' is declared twice: {prefix}<{count}> has it", offset)
         if before is not None:  # shadowed: the outer ones must be looked up anew
             for k in before[2]:
                 self.names.pop(f"{prefix}{k}", None)
-        self.scope.prefixes.append((prefix, before))
+        self.scope.prefixes.setdefault(prefix, before)
         self.prefixes[prefix] = (count, type, {})
 
     def _resolve(self, atom: str, f: Form | None, m: re.Match[str]) -> Any:

@@ -242,18 +242,7 @@ class Operands(Names):
 
     def _odd_operands(self, m: re.Match[str]) -> None:
         """Constant expressions in operands are folded and the statement read again."""
-        text = m[4]
-        while (at := text.find("(")) >= 0:
-            depth, end = 0, at
-            for end in range(at, len(text)):
-                depth += (text[end] == "(") - (text[end] == ")")
-                if depth == 0:
-                    break
-            value = constant_expression(text[at : end + 1]) if depth == 0 else None
-            if value is None:
-                break
-            text = f"{text[:at]}{value}{text[end + 1 :]}"
-        text = ",".join(fold_piece(p) for p in text.split(","))
+        text = ",".join(fold_piece(p) for p in _fold_parentheses(m[4]).split(","))
         pieces = CLOSED.split(text)  # every second one is in brackets or braces
         pieces[::2] = [SYMBOL_OFFSET.sub(lambda x: self._offset(x, m), p) for p in pieces[::2]]
         text = "".join(pieces)
@@ -369,6 +358,23 @@ def _signed(m: re.Match[str]) -> str:
     """A literal with the sign before it: `- 1`, `!0`."""
     value = constant_expression(m[0])
     return str(value) if value is not None else f"{m[1]}{m[2]}"
+
+
+def _fold_parentheses(text: str) -> str:
+    """Expressions in parentheses as their numbers, up to one that has none."""
+    out, done = [], 0
+    while (at := text.find("(", done)) >= 0:
+        depth, end = 0, at
+        for end in range(at, len(text)):
+            depth += (text[end] == "(") - (text[end] == ")")
+            if depth == 0:
+                break
+        value = constant_expression(text[at : end + 1]) if depth == 0 else None
+        if value is None:
+            break
+        out.append(f"{text[done:at]}{value}")
+        done = end + 1
+    return "".join(out) + text[done:]
 
 
 _shapes: dict[tuple[str, str, str | None], OperandShape] = {}

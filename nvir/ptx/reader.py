@@ -70,6 +70,7 @@ class ModuleReader(Declarations):
         if (written := _PRODUCER.match(source.text)) is not None:
             self.module.debug.producer = written[1]
         self.seen: list[str] = []  # the directives so far
+        self.files: set[int] = set()  # numbers of .file so far
 
     def read(self) -> Module:
         with contextlib.suppress(TooManyErrors):
@@ -232,8 +233,9 @@ class ModuleReader(Declarations):
         if m is None:
             self.source.error("expected '.file NUMBER \"NAME\"'", start)
             return end
-        if any(number == int(m[1]) for number, _, _ in self.module.debug.files):
+        if int(m[1]) in self.files:
             self.source.refuse(f"there is a .file {int(m[1])} already", start)
+        self.files.add(int(m[1]))
         self.module.debug.files.append((int(m[1]), m[2][1:-1], m[3]))
         return m.end()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -136,6 +137,7 @@ def branch_targets(code: str, start: int, end: int) -> set[str]:
     return out
 
 
+@functools.lru_cache(maxsize=1024)
 def fold_piece(piece: str) -> str:
     """A constant expression without parentheses (`1+2`, `~7`) as its number."""
     braces = re.fullmatch(r"([\s{]*)([^\s{}[\]](?:[^{}[\]]*[^\s{}[\]])?)([\s}\]]*)", piece)

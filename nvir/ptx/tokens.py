@@ -32,6 +32,7 @@ class Tokens:
         self.code = source.code
         self.pos = 0
         self.token_start = 0
+        self._peeked = -1  # where the token at hand was looked for
 
     def _skip_space(self) -> int:
         at = self.pos
@@ -41,10 +42,12 @@ class Tokens:
 
     def peek(self) -> str | None:
         """The next token, or None at the end or before a character that starts none."""
-        m = _TOKEN.match(self.code, self.pos)
-        if m is None:
-            return None
-        self._match = m
+        if self._peeked != self.pos:
+            m = _TOKEN.match(self.code, self.pos)
+            if m is None:
+                return None
+            self._match, self._peeked = m, self.pos
+        m = self._match
         self.token_start = m.start(m.lastindex or 0)
         return str(m[m.lastindex or 0])
 

@@ -24,6 +24,7 @@ _ATTRIBUTE = r"(?:\.managed|\.unified\(\d+, \d+\))"
 _ATTRIBUTES = re.compile(rf"{_ATTRIBUTE}(?:, {_ATTRIBUTE})*$")
 DEEPEST = 64  # braces in each other in an initial value
 _FLAT_LIST = re.compile(r"\s*\{([^{}()\"]*)\}")
+_ALONE = re.compile(r"(?:[^;,()]++|\([^()]*+\)|[()])*+")  # up to a ';' or ',' not in parentheses
 _MASKED = re.compile(r"(0[xX][fF]+0*)\s*\(\s*([\w$%]+)\s*([-+]\s*\d+)?\s*\)$")
 _SYMBOLIC = re.compile(
     r"(?:generic\s*\(\s*([\w$%]+)\s*\)|([A-Za-z_$%][\w$]*))\s*((?:[-+]\s*(?:0[xX][0-9a-fA-F]+|\d+)\s*)*)$"
@@ -217,8 +218,9 @@ class Declarations(Tokens):
             return tuple(map(made.__getitem__, parts))
         if self.accept("{"):
             return self._nested(type)
-        end = re.compile(r"[;,](?![^()]*\))").search(self.code, self.pos)
-        stop = end.start() if end is not None else len(self.code)
+        alone = _ALONE.match(self.code, self.pos)
+        assert alone is not None
+        stop = alone.end()
         text, start = self.code[self.pos : stop], self.pos
         self.pos = stop
         return self._element(text, type, start)

@@ -10,6 +10,7 @@ Source   PTX ISA 9.0, "State Spaces, Types, and Variables" and "Performance-Tuni
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -219,7 +220,8 @@ def parameter_problems(f: Function, returns: bool, module: Module) -> Iterator[s
         elif _incomplete(p.value_type) and (returns or f.kind == "entry" or p is not memory[-1]):
             yield f"'{p.name}' has no size: only the last parameter of a .func may leave it out"
     names = [p.name for p in (*f.returns, *f.params)]
-    twice = next((n for n in names if names.count(n) > 1), None)
+    times = Counter(names)
+    twice = next((n for n in names if times[n] > 1), None)
     if not returns and twice is not None:
         yield f"'{twice}' is declared twice"
     if f.kind == "entry" and not returns and not any(_incomplete(p.value_type) for p in memory):
@@ -305,6 +307,7 @@ def directive_problem(
 # What is passed, or taken: in a register or not, bits of it in all, whether an array, alignment,
 # whether a float, an integer or either ("f", "i", "").
 _Formal = tuple[bool, int, bool, int, str]
+_Signature = tuple[str, tuple[_Formal, ...], tuple[_Formal, ...]]  # with the name
 _FORMAL = re.compile(
     r"\.(param|reg)\s*(?:\.align\s+(\d+)\s*)?(?:\.v[24]\s*)?\.(\w+)\s*[\w$%]+\s*(?:(\[)\s*(\w*)\s*\])?"
 )
@@ -313,56 +316,66 @@ _FORMAL = re.compile(
 _KINDS = {"f": "a float", "i": "an integer"}
 
 
-def call_problem(i: Instruction, info: CallInfo, f: Function, module: Module) -> str | None:
-    """What does not fit the callee, or the prototype of an indirect call."""
-    callee = info.callee
-    given, made = list(i.sources), [*info.return_params, *i.results]
-    if callee is None:
-        target = given.pop(0)
-        if isinstance(target.type, ScalarType) and target.type.is_float:
-            return f"'{target.name}' is declared .{target.type}, no address to call"
-        return _prototype_problem(f, info.prototype, given, made, module)
-    if not isinstance(callee, Function):
-        return f"'{getattr(callee, 'name', callee)}' is no function to call"
-    if callee.kind == "entry":
-        return f"'{callee.name}' is a kernel: only a .func can be called"
-    return _mismatch(str(callee.name), _formals(callee.params), _formals(callee.returns),
-                     given, made)
+class CallRules:
+    """What calls of a module keep to; what callees take and make is read once for each."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self._known: dict[Any, list[_Signature]] = {}
+
+    def problem(self, i: Instruction, info: CallInfo, f: Function) -> str | None:
+        """What does not fit the callee, or the prototype of an indirect call."""
+        callee = info.callee
+        given, made = list(i.sources), [*info.return_params, *i.results]
+        if callee is None:
+            target = given.pop(0)
+            if isinstance(target.type, ScalarType) and target.type.is_float:
+                return f"'{target.name}' is declared .{target.type}, no address to call"
+        if callee is None and info.prototype is None:
+            return "a call through a register ends with the label of a .callprototype or " \
+                ".calltargets"
+        if callee is not None and not isinstance(callee, Function):
+            return f"'{getattr(callee, 'name', callee)}' is no function to call"
+        if callee is not None and callee.kind == "entry":
+            return f"'{callee.name}' is a kernel: only a .func can be called"
+        key = callee if callee is not None else (f, info.prototype)
+        if key not in self._known:
+            self._known[key] = [_signature(callee)] if callee is not None else \
+                _listed(str(info.prototype), f, self.module)
+        wrong = (_mismatch(*signature, given, made) for signature in self._known[key])
+        return next(filter(None, wrong), None)
 
 
-def _prototype_problem(
-    f: Function, label: str | None, given: list[Any], made: list[Any], module: Module
-) -> str | None:
-    if label is None:
-        return "a call through a register ends with the label of a .callprototype or .calltargets"
+def _signature(f: Function) -> _Signature:
+    return str(f.name), tuple(map(_formal, f.params)), tuple(map(_formal, f.returns))
+
+
+def _listed(label: str, f: Function, module: Module) -> list[_Signature]:
+    """What a call through a register may meet, each kind once: that of a prototype, or those of
+    the functions of a list."""
     text = f.prototypes.get(label, "")
     if text.startswith(".calltargets"):
         names = {n.strip() for n in text.removeprefix(".calltargets").split(",")}
-        wrong = (_mismatch(str(x.name), _formals(x.params), _formals(x.returns), given, made)
-                 for x in module.functions if x.name in names)
-        return next(filter(None, wrong), None)
+        kinds: dict[Any, _Signature] = {}
+        for x in (_signature(x) for x in module.functions if x.name in names):
+            kinds.setdefault(x[1:], x)
+        return list(kinds.values())
     groups = re.match(r"\.callprototype\s*(\([^()]*\))?\s*_\s*(\([^()]*\))?", text)
-    if groups is None:
-        return None
-    return _mismatch(label, _written(groups[2]), _written(groups[1]), given, made)
+    return [(label, _written(groups[2]), _written(groups[1]))] if groups is not None else []
 
 
-def _written(text: str | None) -> list[_Formal]:
+def _written(text: str | None) -> tuple[_Formal, ...]:
     """The parameters that a prototype lists."""
     found = []
     for space, align, type, array, count in _FORMAL.findall(text or ""):
         t = SCALARS.get(type, SCALARS["b32"])
         n = int(count, 0) if count else 0 if array else 1
         found.append((space == "reg", t.bits * n, bool(array), int(align or t.bits // 8), _kind(t)))
-    return found
+    return tuple(found)
 
 
 def _kind(t: Any) -> str:
     return "" if not isinstance(t, ScalarType) or t.kind == "b" else "f" if t.is_float else "i"
-
-
-def _formals(listed: list[Any]) -> list[_Formal]:
-    return [_formal(p) for p in listed]
 
 
 def _formal(p: Any) -> _Formal:
@@ -374,7 +387,8 @@ def _formal(p: Any) -> _Formal:
 
 
 def _mismatch(
-    name: str, params: list[_Formal], returns: list[_Formal], given: list[Any], made: list[Any]
+    name: str, params: tuple[_Formal, ...], returns: tuple[_Formal, ...], given: list[Any],
+    made: list[Any],
 ) -> str | None:
     for what, formals, actuals in (("arguments", params, given), ("results", returns, made)):
         if len(formals) != len(actuals):

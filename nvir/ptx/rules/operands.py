@@ -196,16 +196,35 @@ _ATOMS = re.compile(r"(\+?)%s")  # 1: what is added to an address
 def literal_problem(i: Instruction) -> str | None:
     """A literal that the operand cannot be, or a register where only a literal stands."""
     f = i.form
+    fixed = IN_THE_CODE.get(f.op.name, -1)
+    if fixed >= 0 or f.op.name in _LIMITED:
+        problem = _place_of_literal_problem(i, fixed)
+        if problem is not None:
+            return problem
+    return literal_kind_problem(i)
+
+
+_LIMITED = frozenset(row for row, _, _ in LITERALS)
+
+
+def _place_of_literal_problem(i: Instruction, fixed: int) -> str | None:
+    f = i.form
     sources = [i.sources[~slot] for slot, at in zip(f.slots, _ATOMS.finditer(f.shape), strict=True)
                if slot < 0 and not at[1]]
-    fixed = IN_THE_CODE.get(f.op.name, -1)
     if 0 <= fixed < len(sources) and not isinstance(sources[fixed], Constant):
         return f"{f.spelling} takes a literal where {shown(sources[fixed])} stands"
     for k, v in enumerate(sources):
         legal = next(filter(None, (LITERALS.get((f.op.name, m, k)) for m in (*f.mods, ""))), None)
         if legal is not None and isinstance(v, Constant) and v.value & 0xFFFFFFFF not in legal:
             return f"{f.spelling} takes {listed(legal)}, not {v.value}"
-    return literal_kind_problem(i)
+    return None
+
+
+@functools.cache
+def looks_at_values(f: Form) -> bool:
+    """Whether a rule asks for the value of a literal, not for its type alone."""
+    told = any(p.values is not None or p.kind == "f" for p in _places(f) or ())
+    return told or f.op.name in _LIMITED
 
 
 def symbol_problem(i: Instruction) -> str | None:
@@ -313,6 +332,8 @@ def _takes(type: ScalarType, v: Constant) -> bool:
 def special_problem(i: Instruction, module: Module) -> tuple[str, str] | None:
     """A special register that the machine lacks, or that the instruction can't read."""
     f = i.form
+    if not any(isinstance(v, SpecialRegister) for v in i.sources):
+        return None
     plain = {slot for own, _ in _in_braces(i) for slot in own}
     bases = {base for base, _ in f.addresses}
     for k, v in enumerate(i.sources):
@@ -365,6 +386,8 @@ def memory_problem(i: Instruction, function: Function) -> str | None:
 def _space_problem(i: Instruction) -> Value | None:
     """A variable that is not in the memory of the instruction."""
     f = i.form
+    if not f.addresses:
+        return None
     spaces = [m.partition("::")[0] for m in f.mods if m in SPACES]
     if f.op.memory or not spaces:
         return None
@@ -389,7 +412,8 @@ def mixed_problem(i: Instruction) -> str | None:
 def address_problem(i: Instruction) -> str | None:
     """A 32-bit register as an address of global or generic memory."""
     f = i.form
-    several = [m for m in f.mods if m.split("::")[0] in ("global", "shared")]
+    several = [m for m in f.mods if m.split("::")[0] in ("global", "shared")] \
+        if len(f.addresses) > 1 else []
     for k, (base, _) in enumerate(f.addresses):
         space = f.space if len(f.addresses) < 2 else several[k] if k < len(several) else "shared"
         v = i.operands[base]
@@ -415,9 +439,8 @@ def _symbol(v: Value) -> Any:
 def place_problem(i: Instruction) -> str | None:
     """Operands that are not those of operands.txt."""
     f = i.form
-    parts = operand_parts(f.shape)
-    braces = ("{}",) if len(parts) > 1 and parts[1].startswith("{") else ()
-    wanted = places(f.op.name, f.mods + braces)
+    parts = _parts(f.shape)
+    wanted = _places(f)
     if wanted is None:
         return None
     left = list(wanted)
@@ -431,6 +454,13 @@ def place_problem(i: Instruction) -> str | None:
         if not _fits_place(place, part, values, f):
             return f"{f.spelling} takes {place} as operand {k + 1}"
     return None
+
+
+@functools.cache
+def _places(f: Form) -> tuple[OperandPlace, ...] | None:
+    parts = _parts(f.shape)
+    braces = ("{}",) if len(parts) > 1 and parts[1].startswith("{") else ()
+    return places(f.op.name, f.mods + braces)
 
 
 def _fits_place(place: OperandPlace, part: str, values: list[Value], f: Form) -> bool:

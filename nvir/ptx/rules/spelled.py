@@ -13,13 +13,13 @@ from collections.abc import Sequence
 
 from nvir.ir import (
     SCALARS,
-    Module,
     Op,
     capability,
 )
 from nvir.ir.opcodes import ADDRESS, USE, OpKind
 from nvir.ir.opcodes.form import Form, assign_operands, operand_parts
 from nvir.ir.opcodes.legal import (
+    APART,
     BEHIND_NAME,
     COMBINES,
     COORDINATES,
@@ -190,7 +190,7 @@ def age_problem(row: Op, version: tuple[int, int], target: str) -> str | None:
     return None
 
 
-def wide_problem(f: Form, module: Module) -> str | None:
+def wide_problem(f: Form, version: tuple[int, int], target: str) -> str | None:
     """Vectors of more bits than a load or store moves at once."""
     n = next((int(m[1:]) for m in f.mods if re.match(r"v\d+$", m)), 1)
     most = vector_bits(f.op.name, f.space)
@@ -199,9 +199,9 @@ def wide_problem(f: Form, module: Module) -> str | None:
     bits = f.type.bits * n
     if bits > most:
         return f"{f.spelling} has {bits} bits, a vector there may have {most}"
-    if bits > 128 and (capability(module.target) < WIDE or module.version < (8, 8)):
+    if bits > 128 and (capability(target) < WIDE or version < (8, 8)):
         return f"accesses of 256 bits need PTX 8.8 and sm_{WIDE}, the module has " \
-            f"{module.version[0]}.{module.version[1]} and {module.target}"
+            f"{version[0]}.{version[1]} and {target}"
     return None
 
 
@@ -225,3 +225,18 @@ def feature_age(
     return None
 
 
+def spelled_problems(f: Form, version: tuple[int, int], target: str) -> dict[str, str | None]:
+    """By code what is wrong with a form in a module of that version and target."""
+    return _spelled(f, version, target).copy()
+
+
+@functools.cache
+def _spelled(f: Form, version: tuple[int, int], target: str) -> dict[str, str | None]:
+    parts = f"/{len(operand_parts(f.shape))}"
+    aged = age_problem(f.op, version, target) \
+        or feature_age(f.op.name, (*f.mods, parts), version, target) \
+        or wide_problem(f, version, target)
+    if f.op.name in APART and version >= (6, 4) and capability(target) >= 70:
+        aged = f"'{f.op.name}' without .sync is gone from PTX 6.4 on sm_70 and newer"
+    return {"modifiers": modifiers_problem(f.op, f.mods), "operands": operands_problem(f),
+            "version": aged}
