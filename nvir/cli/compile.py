@@ -201,6 +201,8 @@ def command(
 
     def see(stage: str, module: Module) -> None:
         if stage == "nvvm":
+            for warning in module.diagnostics:
+                click.echo(str(warning), err=True)
             _nvvm(stages, module, wanted, "nvvm")
         elif stage == "optimised" and keep is not None:
             _nvvm(stages, module, wanted, "optimised")

@@ -11,6 +11,7 @@ import attrs
 from nvir.analysis.hoisting.nest import Nest
 from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.documented.hoist.core import Core, CoreKnobs
+from nvir.documented.hoist.prepare import analyses_again
 from nvir.documented.hoist.stages import iteration_limit
 from nvir.documented.pipelining import phase_24
 from nvir.documented.unroll.facts import pre_scan, prepare
@@ -162,4 +163,4 @@ def hoisting(ctx: Context, pass_id: int, nest: Nest) -> Core:
     return Core(ctx, pass_id, nest, read)
 
 
-POLICY = DecisionPolicy(unroll_guard, unrolling, hoisting, phase_24)
+POLICY = DecisionPolicy(unroll_guard, unrolling, hoisting, phase_24, analyses_again)

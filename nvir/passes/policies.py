@@ -64,6 +64,7 @@ class DecisionPolicy:
     hoisting    of one instance (0 to 3) of licm over a nest
     pipelining  the slots of a loop of one block, given the level at which loads hit, or why it has
                 none; None leaves it to loop-pipeline's own model
+    hoisted     what an instance of licm does when all has moved
     """
 
     unroll_guard: Callable[[Function, Context], str]
@@ -72,6 +73,7 @@ class DecisionPolicy:
     ]
     hoisting: Callable[[Context, int, Nest], Hoisting]
     pipelining: Callable[[Loop, Context, str], PipelineSlots | tuple[Obstacle, str]] | None = None
+    hoisted: Callable[[Function, int], None] | None = None
 
 
 def slots_of(graph: LoopGraph, ii: int, starts: Sequence[int]) -> PipelineSlots:

@@ -32,6 +32,7 @@ from nvir.assembler.postra.records import Route, SchedulingRecord
 from nvir.assembler.unroll import latch_exit
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.documented.hoist import sets, stages
+from nvir.documented.hoist.prepare import PreparedLoops
 from nvir.documented.pipelining import OperandClasses
 from nvir.documented.policy import rules_of
 from nvir.documented.unroll import facts, steps
@@ -41,7 +42,7 @@ from nvir.frontend.irgen import Options, generate
 from nvir.frontend.irgen.abi import ABI
 from nvir.frontend.irgen.intrinsic.inline_asm import AsmFragment, _Operands
 from nvir.frontend.tree.declarations import Unit
-from nvir.ir import I1, I32
+from nvir.ir import I1, I32, VOID
 from nvir.ir.errors import NvirError
 from nvir.ir.text.trace import Trace, TraceEvent, shown
 from nvir.ir.values import constant, undef
@@ -309,6 +310,8 @@ REMOVED: dict[str, dict[str, Made]] = {
         "side_effects": gives({}), "scored": gives(stages.HoistScore(1, 0)),
         "block_policy": gives(Policy381.HOIST), "build_invariant_set": gives(sets.ValueSet()),
         "classify": gives([]), "skipped_by_last": gives(False),
+        "prepare_nest": lambda nest, *a: PreparedLoops(0, defaultdict(int), defaultdict(int)),
+        "nesting": lambda loops, *a: {x.header: [] for x in loops},
     },
     "pipeline": {
         "verified": gives(""), "annotate": gives([]), "several_blocks": gives(False),
@@ -355,6 +358,7 @@ REMOVED: dict[str, dict[str, Made]] = {
         "parse_template": lambda text, s=None: [AsmFragment(text)],
         "reconstruct": lambda fragments: "".join(x.text for x in fragments),
         "_operands": lambda g, s: _Operands(), "clobber": lambda name: name,
+        "_returned": gives(VOID), "has_effects": gives(False),
         "_object": lambda *a: undef(I32), "_results": gives(None),
     },
     "registers": {

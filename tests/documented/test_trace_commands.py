@@ -233,3 +233,44 @@ def test_a_knob_that_nothing_reads_is_said(tmp_path):
             "--knob", "HoistCBOMode=1"])
         assert run.exit_code == 0
         assert ("policy observed does not read it; give --policy documented" in run.stderr) is said
+
+
+@pytest.mark.seed("ASM-09", "ASM-18", "ASM-19", "ASM-20")
+def test_assembly_that_is_not_volatile_is_told_once_by_its_number(tmp_path):
+    """`%tid.x` is text, as nvcc has it."""
+    text = 'asm{}("mov.u32 %0, %tid.x;" : "=r"(x));'
+    source = "__global__ void k(int *p) {{ int x; {} *p = x; }}\n"
+    for volatile, told in (("", "0xE9F"), (" volatile", None)):
+        lines = traced(tmp_path, source.format(text.format(volatile)), "compile", name="k.cu")
+        rows = [x.split()[0] for x in lines if x.startswith("ASM-")]
+        assert rows == ["ASM-02", "ASM-03", "ASM-11", "ASM-18", *["ASM-19"] * (1 + bool(told)),
+                        "ASM-20", "ASM-22", "ASM-01"]
+        warnings = [x for x in lines if "warning" in x and not x.startswith("ASM")]
+        assert len(warnings) == bool(told)
+        assert all("k.cu:1:" in x and x.endswith("not volatile [0xE9F]") for x in warnings)
+        assert f"ASM-19 5 told (outputs 1): {told}" in lines or not told
+    assert "ASM-19 5 side effects (volatile True, outputs 1, clobbers []): True" in lines
+    (tmp_path / "o.cu").write_text(source.format(text.format("")))
+    run = CliRunner().invoke(main, ["compile", str(tmp_path / "o.cu")])
+    assert (run.exit_code, run.stderr) == (0, "")  # the observed front end says nothing
+    assert "%tid.x" in run.stdout
+
+
+@pytest.mark.seed("LIC-03", "LIC-07", "LIC-29")
+@pytest.mark.parametrize("instance", range(4))
+def test_an_instance_prepares_looks_at_carries_and_ends_as_its_number_says(tmp_path, instance):
+    inside = "add.cc.u32 %r5, %r1, 7; addc.u32 %r6, %r1, 0; add.u32 %r3, %r3, %r6;"
+    text = HEAD + "setp.eq.u32 %p2, %r1, 9; @%p2 bra X;\nL: " + inside + STEP + \
+        "@%p1 bra L;\nX:" + END
+    lines = traced(tmp_path, text, "opt", "-p", f"licm<id={instance}>")
+    at = [next(k for k, x in enumerate(lines) if word in x) for word in (
+        "LIC-06 iteration limit", "LIC-07 prepare", "LIC-07 nesting", "LIC-05 loop",
+        "LIC-03 analysis again")]
+    assert at == sorted(at)
+    assert f"LIC-07 prepare (pass_id {instance}): instructions " in lines[at[1]]
+    assert "pressures [L: " in lines[at[1]]
+    assert lines[at[-1]].endswith("left out: pass_id 0 alone has it") == (instance > 0)
+    moved = any("LIC-28 moved" in x for x in lines)
+    links = [x for x in lines if "LIC-29 carry link (instruction addc.u32 %r6" in x]
+    assert bool(links) == (instance == 3 and moved)
+    assert instance != 3 or "the carry of add.cc.u32 %r5" in links[0]

@@ -216,6 +216,7 @@ def test_effects_and_the_warning():
     ((number, told),) = g.shared.warnings
     assert (number, NOT_VOLATILE, told.severity) == (0xE9F, 0xE9F, "warning")
     assert told.line == statement.place.line
+    assert told.message == "asm statement with outputs is not volatile [0xE9F]"
     assert state_of(b.asm("mov.u32 %0, 1;", [("=r", x)], volatile=True)).shared.warnings == []
 
 

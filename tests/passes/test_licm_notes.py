@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from types import SimpleNamespace
 
+import attrs
 import pytest
 
 import nvir
@@ -124,7 +125,7 @@ def test_an_instance_begins_with_the_pressure_and_depths_of_what_the_one_before_
     def prepared(module):
         ctx = Context(module, Knobs(policy="documented"))
         core = licm_core.Core(ctx, 1, Nest(module["k"]), lambda header: licm_core.CoreKnobs())
-        return {b.name: (n, b.loop_depth) for b, n in core.pressures.items()}
+        return {b.name: (n, b.loop_depth) for b, n in core.prepared.pressures.items()}
 
     module = nested("mul.lo.u32 %r10, %r3, %r1; xor.b32 %r10, %r10, %r2;")
     module["k"].analyze_cfg()
@@ -662,7 +663,7 @@ def test_pressure_keeps_constant_loads():
     for percent, leaves in ((20, True), (19, False)):  # 51 of 255 are 20 percent, and may
         core = licm_core.Core(Context(module, Knobs(policy="documented")), 0, Nest(module["k"]),
                               lambda header, p=percent: licm_core.CoreKnobs(pressure=p))
-        core.pressures = {loop.header: 51}
+        core.prepared = attrs.evolve(core.prepared, pressures={loop.header: 51})
         assert core._takes_const(load, loop) == leaves
 
 

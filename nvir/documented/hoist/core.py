@@ -21,17 +21,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cached_property
 
 import attrs
 
-from nvir.analysis.analyses import Analyses
 from nvir.analysis.hoisting.nest import Nest, is_fetch
 from nvir.analysis.hoisting.region import HoistRegion, closed
-from nvir.analysis.pressure import loop_pressures
 from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Mode, Policy381
+from nvir.documented.hoist.prepare import nesting, prepare_nest
 from nvir.documented.hoist.stages import (
     Boundaries,
     HoistScope,
@@ -90,15 +88,14 @@ class Core:
         self.pass_id, self.nest, self.knobs = pass_id, nest, knobs
         self.of = latencies(ctx, noop or is_copy)
         self.counts: dict[Block, tuple[int, int]] = {}  # header and body weights by loop
-
-    @cached_property
-    def pressures(self) -> dict[Block, int]:
-        """The largest within each loop, by its header."""
-        return loop_pressures(self.nest.loops, Analyses.of(self.nest.function).liveness)
+        self.prepared = prepare_nest(nest, pass_id)
+        self.within = nesting(nest.loops, pass_id)
 
     def boundaries(self, region: HoistRegion) -> Boundaries:
         permitted = self.knobs(region.loop.header).permitted
-        return analyze_boundaries(region.loop, permitted, region.hazards)
+        return analyze_boundaries(
+            region.loop, permitted, region.hazards, self.prepared.depths
+        )
 
     def boundary(self, region: HoistRegion) -> str:
         """Why the loop is no candidate, or ""."""
@@ -107,8 +104,9 @@ class Core:
     def hoist(self, region: HoistRegion, block: Policy381) -> tuple[list[Instruction], Verdict]:
         """What leaves the loop, in order, and the verdict on the block that decided last."""
         loop = region.loop
+        children = self.within[loop.header]
         by_block: dict[Block, list[Instruction]] = {}
-        deeper = {b for x in loop.children for b in x.blocks}
+        deeper = {b for x in children for b in x.blocks}
         moved = self.nest.moved
         for i in region.items:
             at = moved.get(i)
@@ -124,7 +122,7 @@ class Core:
         chosen: Verdict | None = None
         tried: Verdict | None = None
         for b, mode in calls(loop):
-            inner = next((x for x in loop.children if x.header is b), None)
+            inner = next((x for x in children if x.header is b), None)
             if inner is not None and not self._leaves_twice(inner, loop):
                 note("LIC-30", "call left out", "what left the loop inside stays", block=b)
                 continue
@@ -155,7 +153,7 @@ class Core:
         amount = budget(
             self.pass_id, mode, simple=simple, preds=len(loop.latches),
             inner=loop.parent is not None or policy is Policy381.CONSERVATIVE,
-            base=k.base_outer if loop.children else k.base,
+            base=k.base_outer if self.within[loop.header] else k.base,
             cbo=k.cbo if loop.parent is None else k.cbo_inner, scale=k.scale,
         )
         marks = Marks(block.rpo_index)
@@ -217,7 +215,7 @@ class Core:
             return False
         if k.scoreboards is not None and self._waiting(loop) > k.scoreboards:
             return False
-        return 100 * self.pressures[loop.header] <= k.pressure * tables.REGISTERS.value
+        return 100 * self.prepared.pressures[loop.header] <= k.pressure * tables.REGISTERS.value
 
     def _waiting(self, loop: Loop) -> Fraction:
         """The share of a loop's instructions, in percent, that a scoreboard guards."""

@@ -29,7 +29,7 @@ Source  the notes on ptxas, phases 35, 66, 79 and 88.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import attrs
@@ -402,12 +402,14 @@ class Boundaries:
 
 @step("LIC-09", "boundaries", "loop")
 def analyze_boundaries(
-    loop: Loop, permitted: bool = True, hazards: Iterable[Instruction] | None = None
+    loop: Loop, permitted: bool = True, hazards: Iterable[Instruction] | None = None,
+    depths: Mapping[Block, int] | None = None,
 ) -> Boundaries:
     """Run for every loop, single-block ones included. `hazards`: those of its instructions that may
-    order memory, where they are known."""
+    order memory, where they are known; `depths`: loops around each block, likewise."""
     inside = set(loop.blocks)
-    depth = loop.header.loop_depth
+    if depths is None:
+        depths = {b: b.loop_depth for b in loop.blocks}
     external = indirect = False
     if hazards is None:
         hazards = (i for b in loop.blocks for i in b)
@@ -417,7 +419,7 @@ def analyze_boundaries(
         t = b.terminator
         indirect |= t is not None and t.form.name.startswith("brx")
     return Boundaries(
-        external, any(b.loop_depth != depth for b in loop.blocks), barrier, indirect,
+        external, any(depths[b] != depths[loop.header] for b in loop.blocks), barrier, indirect,
         not any(has_pragma(x) or "nounroll" in x.header.flags for x in loop.children), permitted,
     )
 

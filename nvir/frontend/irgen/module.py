@@ -40,6 +40,8 @@ def generate(unit: Unit, options: Options | None = None) -> Module:
             e.show(unit)
             raise
     _finalize(shared)
+    if shared.options.policy == "documented":
+        shared.module.diagnostics += [told for _, told in shared.warnings]
     verify(shared.module)
     return shared.module
 

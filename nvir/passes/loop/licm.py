@@ -34,8 +34,8 @@ from nvir.analysis.hoisting.nest import Nest
 from nvir.analysis.hoisting.region import Blocked, HoistRegion, Stay, live_into, survey
 from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
-from nvir.ir import Block, EdgePlace, Function, Instruction, Loop, interpose_all
-from nvir.ir.text.trace import looking_at, note, step
+from nvir.ir import CC, Block, EdgePlace, Function, Instruction, Loop, interpose_all
+from nvir.ir.text.trace import looking_at, note, shown, step
 from nvir.passes.context import Context
 from nvir.passes.policies import Hoisting, decision_policy
 from nvir.passes.remarks import Code, analysis, missed, passed, place_of
@@ -67,6 +67,9 @@ CODES = (
     HOISTED, NOT_PAYING, LEFT_ALONE, *STAYS.values(), UNKNOWN, NO_ENTRY, POLICY, GUARDED, UNMOVED,
     BOUNDARY,
 )
+
+
+LINKED = 3  # the instance that looks at the carries of what it moves
 
 
 @attrs.frozen
@@ -106,11 +109,14 @@ def run(function: Function, ctx: Context) -> bool:
     moving = ctx.knob("mover-enable")
     for d in decisions:
         _tell(d, ctx, moving)
-    if not nest.moved or not ctx.knob("mover-enable", pass_id=pass_id):
-        return False
-    mover(nest, marked=ctx.policy == "documented")
-    ctx.count("hoisted", len(nest.moved))
-    return True
+    moves = bool(nest.moved) and ctx.knob("mover-enable", pass_id=pass_id)
+    if moves:
+        mover(nest, marked=ctx.policy == "documented", linked=pass_id == LINKED)
+        ctx.count("hoisted", len(nest.moved))
+    after = decision_policy(ctx.policy).hoisted
+    if after is not None:
+        after(function, pass_id)
+    return moves
 
 
 def guard(function: Function, ctx: Context) -> int:
@@ -207,9 +213,9 @@ def _tell(d: HoistDecision, ctx: Context, moving: bool) -> None:
 
 
 @step("LIC-32", "rebuild", "marked", tell=lambda made, *a: f"{len(made)} moved")
-def mover(nest: Nest, marked: bool = False) -> list[Instruction]:
+def mover(nest: Nest, marked: bool = False, linked: bool = False) -> list[Instruction]:
     """Put everything that leaves a loop at the end of its preheader, and mark it as hoisted where
-    asked. Returns what moved."""
+    asked; `linked`: carries are looked at. Returns what moved."""
     leaving = [(x, nest.lifted[x.header]) for x in nest.loops if nest.lifted.get(x.header)]
     found = {x.header: x.preheader for x, _ in leaving if x.preheader is not None}
     place: dict[Block, Block] = dict(found)
@@ -226,8 +232,20 @@ def mover(nest: Nest, marked: bool = False) -> list[Instruction]:
         note("LIC-11", "preheader", place[loop.header], made=loop.header not in found)
         note("LIC-28", "moved, all loops decided", instructions)
         for i in instructions:
+            if linked and i.form.carry_in:
+                note("LIC-29", "carry link", carry_link(i), instruction=i)
             i.move_before(anchor)
             if marked:
                 nest.function.marks.setdefault(i, set()).add("hoisted")
     looking_at("")
     return [i for _, instructions in leaving for i in instructions]
+
+
+def carry_link(i: Instruction) -> str:
+    """What a link of a carry chain is linked to, before it moves: a chain moves as a whole, so the
+    link before has moved already."""
+    carry = next((v for v in i.operands if v.type is CC), None)
+    d = carry.definer if carry is not None else None
+    if d is None:
+        return "a carry from outside"
+    return f"the carry of {shown(d)}, moved before it"

@@ -285,7 +285,10 @@ def emit_asm(g: IRGenState, s: Asm) -> None:
     g.events.append("clobbers")
     text = ",".join([*made.constraints, *(clobber(c) for c in s.clobbers)])
     g.events.append("object")
-    result = _object(g, s, template, text, made)
+    returned = _returned(made)
+    effects = has_effects(s.volatile, len(s.outputs), s.clobbers)
+    _warn(g, s)
+    result = _object(g, returned, template, text, made, effects)
     g.events.append("results")
     _results(g, result, made.destinations)
     g.events.append("cleanup")
@@ -304,16 +307,37 @@ def _operands(g: IRGenState, s: Asm) -> _Operands:
     return made
 
 
-@step("ASM-18", "5 object", "template", "constraints")
-def _object(g: IRGenState, s: Asm, template: str, constraints: str, made: _Operands) -> Value:
+@step("ASM-18", "5 type")
+def _returned(made: _Operands) -> ty.Type:
+    """Nothing, the type of the one result, or a struct of several."""
     types = [t for _, t in made.destinations]
-    returned = ty.VOID if not types else types[0] if len(types) == 1 else ty.struct(types)
-    effects = s.volatile or not s.outputs or "memory" in s.clobbers
-    if s.outputs and not s.volatile:
-        g.shared.warn(NOT_VOLATILE, "asm statement with outputs is not volatile", s.place)
+    return ty.VOID if not types else types[0] if len(types) == 1 else ty.struct(types)
+
+
+@step("ASM-19", "5 side effects", "volatile", "outputs", "clobbers")
+def has_effects(volatile: bool, outputs: int, clobbers: tuple[str, ...]) -> bool:
+    """Whether the call must stay for more than its results."""
+    return volatile or not outputs or "memory" in clobbers
+
+
+@step("ASM-20", "5 object", "template", "constraints", "effects")
+def _object(
+    g: IRGenState, returned: ty.Type, template: str, constraints: str, made: _Operands,
+    effects: bool,
+) -> Value:
+    """The object, without alignment of the stack and in the first dialect, and its call."""
     kind = ty.function_type(returned, [v.type for v in made.arguments])
-    name = "" if returned is ty.VOID else "asmresult" if len(types) == 1 else "asm"
+    name = "" if returned is ty.VOID else "asmresult" if len(made.destinations) == 1 else "asm"
     return g.builder.asm(kind, template, constraints, made.arguments, effects, name)
+
+
+def _warn(g: IRGenState, s: Asm) -> None:
+    """The real front end's warning where results are not volatile."""
+    if s.outputs and not s.volatile:
+        number = f"0x{NOT_VOLATILE:X}"
+        told = f"asm statement with outputs is not volatile [{number}]"
+        g.shared.warn(NOT_VOLATILE, told, s.place)
+        note("ASM-19", "5 told", number, outputs=len(s.outputs))
 
 
 @step("ASM-22", "6 results")
