@@ -248,7 +248,7 @@ def test_assembly_that_is_not_volatile_is_told_once_by_its_number(tmp_path):
         warnings = [x for x in lines if "warning" in x and not x.startswith("ASM")]
         assert len(warnings) == bool(told)
         assert all("k.cu:1:" in x and x.endswith("not volatile [0xE9F]") for x in warnings)
-        assert f"ASM-19 5 told (outputs 1): {told}" in lines or not told
+        assert f"ASM-19 5 number (outputs 1): {told}" in lines or not told
     assert "ASM-19 5 side effects (volatile True, outputs 1, clobbers []): True" in lines
     (tmp_path / "o.cu").write_text(source.format(text.format("")))
     run = CliRunner().invoke(main, ["compile", str(tmp_path / "o.cu")])
@@ -265,7 +265,7 @@ def test_an_instance_prepares_looks_at_carries_and_ends_as_its_number_says(tmp_p
     lines = traced(tmp_path, text, "opt", "-p", f"licm<id={instance}>")
     at = [next(k for k, x in enumerate(lines) if word in x) for word in (
         "LIC-06 iteration limit", "LIC-07 prepare", "LIC-07 nesting", "LIC-05 loop",
-        "LIC-03 analysis again")]
+        "LIC-03 worked out again")]
     assert at == sorted(at)
     assert f"LIC-07 prepare (pass_id {instance}): instructions " in lines[at[1]]
     assert "pressures [L: " in lines[at[1]]

@@ -67,9 +67,9 @@ def analyses_again(function: Function, pass_id: int) -> None:
     """What the first instance has made anew when all has moved; later ones leave that out."""
     looking_at("")
     if pass_id:
-        note("LIC-03", "analysis again", "left out: pass_id 0 alone has it", pass_id=pass_id)
+        note("LIC-03", "worked out again", "left out: pass_id 0 alone has it", pass_id=pass_id)
         return
     function.analyze_cfg()
     known = Analyses.of(function)
-    note("LIC-03", "analysis again", loop_pressures(known.loops, known.liveness), pass_id=pass_id,
+    note("LIC-03", "worked out again", loop_pressures(known.loops, known.liveness), pass_id=pass_id,
          blocks=len(function.blocks))

@@ -337,7 +337,7 @@ def _warn(g: IRGenState, s: Asm) -> None:
         number = f"0x{NOT_VOLATILE:X}"
         told = f"asm statement with outputs is not volatile [{number}]"
         g.shared.warn(NOT_VOLATILE, told, s.place)
-        note("ASM-19", "5 told", number, outputs=len(s.outputs))
+        note("ASM-19", "5 number", number, outputs=len(s.outputs))
 
 
 @step("ASM-22", "6 results")
