@@ -421,10 +421,13 @@ class _Search:
         ]
 
     def choose(self, error: float) -> None:
-        """Take the best, and mark those that no other beats."""
+        """Take the best, and mark those that no other beats. Of equal ones that with more blocks on
+        an SM: what is not judged (waits of memory, barriers) more warps hide."""
         fit = self._eligible()
         best = min(c.cycles.full for c in fit)
         near = [c for c in fit if c.cycles.full <= best * TIE]
+        most = max(c.blocks_per_sm for c in near)
+        near = [c for c in near if c.blocks_per_sm == most]
         soonest = min(c.cycles.one_warp for c in near)
         near = [c for c in near if c.cycles.one_warp <= soonest * TIE]
         won = near[0].cycles

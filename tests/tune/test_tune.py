@@ -27,8 +27,8 @@ from nvir.tune.candidates import (
     loop_settings,
     most_trips,
 )
-from nvir.tune.judge import kernel_time
-from nvir.tune.search import FULL, WORSE, Launches, tune, tuned
+from nvir.tune.judge import Cycles, KernelTime, kernel_time
+from nvir.tune.search import FULL, WORSE, Judged, KernelTuning, Launches, _Search, tune, tuned
 from nvir.tune.weights import RunWeights, kernel_loops, once, weights
 from tests.equivalence import same_behaviour
 from tests.gpu.test_launch import Timed
@@ -298,7 +298,7 @@ def test_what_is_timed_stands_beside_what_is_judged():
     timed = [c.id for c in k.candidates if c.is_pareto or c.id in (0, k.chosen)]
     assert len(timed) > 2
     ms = [2.0, *(1.5 - n / 10 for n in range(len(timed) - 1))]
-    driver = Timed(*(t for t in ms for _ in range(22)))
+    driver = Timed(*(t for t in ms for _ in range(21)))
     args = [np.zeros(64, np.float32), np.zeros(64, np.float32), 4]
     measure(k, module, SM_80, (1,), (32,), args, driver=driver)
     assert not driver.times
@@ -380,3 +380,18 @@ HALVE:
     assert found[0].candidates[0].cycles == found[1].candidates[0].cycles
     assert not any(n == "HALVE" for c in found[1].candidates for n, s in c.settings.loops
                    if s != LoopSetting(1))
+
+
+@pytest.mark.parametrize(("full", "chosen"), [(90.8, 2), (91.0, 1)])
+def test_of_equal_candidates_the_one_of_more_blocks_wins(full: float, chosen: int):
+    """Within a hundredth of the best; one that is slower does not win by its blocks."""
+    found = KernelTuning("k", [], 128, False, [
+        judged(0, 1, 100.0), judged(1, 1, 90.0), judged(2, 2, full)])
+    search = object.__new__(_Search)
+    search.found = found
+    search.choose(1.0)
+    assert found.chosen == chosen
+
+
+def judged(id: int, blocks: int, full: float) -> Judged:
+    return Judged(id, AS_IT_IS, 32, 0, blocks, Cycles(1000.0, full), KernelTime({}, {}, {}), 0, {})
