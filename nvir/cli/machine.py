@@ -101,6 +101,10 @@ def tables(p: Profile) -> Iterator[Table]:
             (f"{f.first:#x}" + (f"–{f.last:#x}" if f.last > f.first else ""), f.category, f.assumed)
             for f in FAMILIES
         ]
+    banks = attrs.asdict(p.banks)
+    yield "register banks", ("key", "value", "source"), [
+        (k, _shown(v), banks["src"]) for k, v in banks.items() if k != "src"
+    ]
     figures = {"machine": p.machine, "memory": p.memory, "occupancy": attrs.asdict(p.limits)}
     yield "figures", ("figure", "value", "source"), [
         (f"{section}.{k}", _shown(v), p.figure_sources.get(f"{section}.{k}", ""))

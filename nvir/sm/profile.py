@@ -175,10 +175,14 @@ class RegisterBanks:
 
     They are a table of their own: pipe widths (4, 4, 1, 1, 2, 1, 1) do not rise, so they cannot be
     the bounds. Class 5 is that of the tensor pipe.
+
+    tensor_mode     of the gate of class 5: 0 closed, 1 open unless `tensor_blocked`, else open
     """
 
     bounds: tuple[int, ...]
     src: str = ""
+    tensor_mode: int = 0
+    tensor_blocked: bool = False
 
     TENSOR = 5
 
@@ -192,14 +196,6 @@ class RegisterBanks:
             if register < self.bounds[bank]:
                 return bank - 1, register - self.bounds[bank - 1]
         return 6, register - self.bounds[6]
-
-    def takes_fast_path(self, register: int, mode: int, blocked: bool = False) -> bool:
-        """Does a register of the tensor class skip bank-aware placement?
-
-        `mode` is the profile's tensor mode: 0 never, 1 unless `blocked`, else always.
-        """
-        tensor = self.classify(register)[0] == self.TENSOR
-        return tensor and mode != 0 and not (mode == 1 and blocked)
 
 
 _Index = dict[str, list[tuple[frozenset[str], str]]]

@@ -280,13 +280,17 @@ class _Checker:
         return Limits(**got)
 
     def banks(self, value: Any) -> RegisterBanks | None:
-        value = self.table("banks", value, ("bounds", "src"))
+        value = self.table("banks", value, ("bounds", "tensor_mode", "tensor_blocked", "src"))
         bounds = value.get("bounds")
         if not isinstance(bounds, list) or not all(type(b) is int for b in bounds):
             self.error("banks.bounds", f"not a list of integers: {bounds!r}")
             return None
         try:
-            return RegisterBanks(tuple(bounds), self.source("banks", value))
+            return RegisterBanks(
+                tuple(bounds), self.source("banks", value),
+                self.whole("banks.tensor_mode", value.get("tensor_mode", 0), 0),
+                self.flag("banks.tensor_blocked", value.get("tensor_blocked", False)),
+            )
         except NvirError as e:
             self.error("banks.bounds", str(e))
             return None

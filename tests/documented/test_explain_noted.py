@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from nvir.cli import main
+from nvir.report.explain.noted import one_a_line
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SAXPY = str(EXAMPLES / "ptx" / "saxpy.sm_80.ptx")
@@ -102,10 +103,7 @@ def test_compare_sets_the_notes_beside_what_was_observed_and_what_ptxas_did():
     assert "ptxas     one copy in the loop" in text
 
 
-@pytest.mark.oracle
-def test_copies_are_counted_where_ptxas_unrolls(tmp_path):
-    ptx = tmp_path / "k.ptx"
-    ptx.write_text(""".version 8.0
+COPIED = """.version 8.0
 .target sm_80
 .address_size 64
 .visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n) {
@@ -125,9 +123,36 @@ add.s64 %rd1, %rd1, 4;
 add.s32 %r2, %r2, 1;
 setp.lt.s32 %p1, %r2, %r1;
 @%p1 bra L;
-st.global.f32 [%rd2], %f1;
+st.global.f32 [%rd2], %f1; // ;
 ret; }
-""")
+"""
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("text", [COPIED, COPIED.replace(";\n", "; ")],
+                         ids=["one a line", "all on a line"])
+def test_copies_are_counted_where_ptxas_unrolls(tmp_path, text):
+    ptx = tmp_path / "k.ptx"
+    ptx.write_text(text.replace("// ; ", "/* ; */ "))
     run = CliRunner().invoke(main, ["explain", str(ptx), "--no-vary", "--compare", "--json"])
     rows = {c["what"]: c["ptxas"] for c in json.loads(run.output)["compared"]}
     assert rows["unrolling"] == "4 copies in the loop"
+    assert rows["pipelining"] == "0 of 1 loads stand ahead of the loop too"
+
+
+def test_statements_get_lines_of_their_own():
+    text = 'a; b; // c; d\n.file 1 "x;y"; /* e;\nf; */ g;\nh;'
+    assert one_a_line(text) == (
+        'a;\nb;\n// c; d\n.file 1 "x;y";\n/* e;\nf; */ g;\nh;\n')
+
+
+def test_an_unrolled_loop_goes_on_as_one_block(tmp_path):
+    """Copies without a test between them are one block, so later steps have something to say."""
+    (tmp_path / "k.ptx").write_text(COPIED)
+    run = CliRunner().invoke(main, [
+        "explain", str(tmp_path / "k.ptx"), "--no-vary", "--policy", "documented", "--json"])
+    events = json.loads(run.output)["trace"]
+    outcomes = {(e["row"], e["loop"]): e["outcome"] for e in events}
+    assert outcomes["SWP-14", "L.1"] is False
+    assert "nounroll" in outcomes["SWP-02", "L.1"] or "unrolled" in outcomes["SWP-02", "L.1"]
+    assert {"PRA-02", "PRA-03", "PRA-08", "PRA-10"} <= {e["row"] for e in events}

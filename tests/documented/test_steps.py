@@ -55,7 +55,7 @@ from nvir.passes.loop.pipeline.feasible import Feasibility, Finding
 from nvir.passes.loop.unroll import loop_unroll
 from nvir.passes.policies import PipelineSlots
 from nvir.passes.registry import all_passes
-from nvir.sm.profile import profile
+from nvir.sm.profile import Profile, profile
 from tests.passes.conftest import body
 from tests.passes.test_loop_fuse import (
     BRANCHY,
@@ -238,16 +238,20 @@ def after_allocation() -> Iterator[Any]:
     banks = profile("sm_80").banks
     first = banks.bounds[banks.TENSOR]
     for acc, mode in (("R8", 0), (f"R{first}", 0), (f"R{first}", 1)):
-        code = LoopCode("loop", profile("sm_80"), (
+        code = LoopCode("loop", gated(profile("sm_80"), mode), (
             op("LDG.E", "R6", "R2 R3"), op("LDG.E", "R7", "R4 R5"),
             op("FFMA", acc, f"R6 R7 {acc}"), op("IADD3", "R2", "R2"), op("IADD3", "R4", "R4"),
             op("ISETP", "P0", "R2 R10"), op("BRA", "", "", "P0", "branch"),
         ), live_out=frozenset({("R", int(acc[1:]))}))
-        yield placed(code, mode)
+        yield placed(code)
 
 
-def placed(code: LoopCode, mode: int) -> Any:
-    made = schedule(code, mode=mode, policy="documented")
+def gated(machine: Profile, mode: int) -> Profile:
+    return attrs.evolve(machine, banks=attrs.evolve(machine.banks, tensor_mode=mode))
+
+
+def placed(code: LoopCode) -> Any:
+    made = schedule(code, policy="documented")
     return made.times, made.placement, made.carried, [str(d) for d in made.dependences]
 
 
@@ -364,6 +368,7 @@ REMOVED: dict[str, dict[str, Made]] = {
     "registers": {
         "dependences": gives([]), "register_carried": gives({}), "stage_slots": gives(()),
         "stage_liveness": gives({}), "propagate": gives({"": {}}), "decode": gives(Route.MODULO),
+        "bank_class": gives((0, 0)), "tensor_gate": gives(False),
         "place": gives(None),
         "_record": lambda self, n, route: SchedulingRecord(
             self.time[n], self.stages[n], self.pipe[n], route, 0, 0, None, 0, 0),

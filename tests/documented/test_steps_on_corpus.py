@@ -78,8 +78,9 @@ def registers(file: Any) -> Iterator[Any]:
                     code = loop_code(loop, machine)
                 except NvirError:
                     continue
-                yield steps.placed(code, 0)
-                yield steps.placed(code, 1)
+                for mode in (0, 1):
+                    machine = steps.gated(code.profile, mode)
+                    yield steps.placed(attrs.evolve(code, profile=machine))
 
 
 def unrolling(file: Any) -> Iterator[Any]:

@@ -144,6 +144,43 @@ def test_calls_and_assembly_leave_an_event_a_phase(tmp_path):
     assert "ASM-01 7 cleanup (operands 0): nothing is left" in lines
 
 
+BRX = HEAD + "L: " + STEP + """selp.u32 %r4, 0, 1, %p1;
+ts: .branchtargets L, X; brx.idx %r4, ts;
+X:""" + END
+
+
+@pytest.mark.seed("UNR-09", "UNR-45")
+@pytest.mark.parametrize("policy", ["documented", "observed"])
+def test_a_loop_that_ends_in_brx_is_13_under_both_policies(policy):
+    for text, code in ((BRX, "13"), (BRX.replace("L: ", 'L: .pragma "nounroll"; '), "13"),
+                       (HEAD + 'L: .pragma "nounroll"; ' + STEP + "@%p1 bra L;\n" + END, "11")):
+        made = nvir.run_passes(nvir.read_ptx(text), "loop-unroll", policy=policy)
+        assert [r.code.number for r in made if r.kind == "missed"] == [code]
+
+
+@pytest.mark.seed("PRA-05", "PRA-06")
+def test_a_profile_opens_the_tensor_gate(tmp_path):
+    """A key of a derived profile; registers from the fifth bound on are of the tensor class."""
+    text = HEAD + 'L: .pragma "nounroll"; ld.global.u32 %r4, [%rd1]; add.u32 %r3, %r3, %r4;' + \
+        "add.s64 %rd1, %rd1, 4;" + STEP + "@%p1 bra L;\n" + END
+    (tmp_path / "k.ptx").write_text(text)
+    told = {}
+    for mode in (0, 1, 2):
+        (tmp_path / "mine.json").write_text(json.dumps({
+            "title": "gate", "extends": "sm_80_notes",
+            "banks": {"bounds": [-5, -4, -3, -2, -1, 0, 250], "tensor_mode": mode,
+                      "tensor_blocked": mode == 2}}))
+        run = CliRunner().invoke(main, [
+            "schedule", str(tmp_path / "k.ptx"), "--loop", "1", "--post-ra", "--trace",
+            "--profile", str(tmp_path / "mine.json")])
+        assert run.exit_code == 0, run.output
+        lines = run.stderr.splitlines()
+        told[mode] = {x.rpartition(": ")[2] for x in lines if "PRA-06" in x}, {
+            x.rpartition(": ")[2] for x in lines if "PRA-04" in x}
+    assert told == {0: ({"False"}, {"BANK"}), 1: ({"True"}, {"TENSOR"}),
+                    2: ({"True"}, {"TENSOR"})}
+
+
 @pytest.mark.seed("LIC-26")
 def test_an_atomic_of_invariant_operands_says_why_it_stays():
     text = HEAD + "L: atom.global.add.u32 %r9, [%rd1], %r1; add.u32 %r3, %r3, %r9;" + STEP + \

@@ -138,6 +138,21 @@ def test_an_instance_begins_with_the_pressure_and_depths_of_what_the_one_before_
     assert (before, after) == ({"L": (8, 1), "M": (8, 2)}, {"L": (9, 1), "M": (9, 2)})
 
 
+@pytest.mark.seed("LIC-26")
+@pytest.mark.parametrize(("operation", "why"), [
+    ("call f;", "it is a call"), ("st.global.u32 [%rd1], %r1;", "it writes memory"),
+    ("atom.global.add.u32 %r10, [%rd1], %r1;", "it writes what it reads"),
+    ("red.global.add.u32 [%rd1], %r1;", "it writes memory"),
+])
+def test_each_effect_has_its_reason(operation, why):
+    text = f"{HEADER}L: {operation} add.s32 %r4, %r4, %r2;\n{STEP}{TAIL}"
+    with Trace() as trace:
+        run(nvir.read_ptx(text.replace(".visible", ".extern .func f;\n.visible")))
+    told = [e.outcome for e in trace.of("LIC-26") if e.step == "stays"]
+    assert len(told) == 1
+    assert told[0].endswith(f": {why}]")
+
+
 @pytest.mark.seed("LIC-32")
 def test_only_an_instance_that_moved_something_has_the_analyses_made_again():
     for body, moves in (("mul.lo.u32 %r10, %r3, %r1;", True), ("add.u32 %r10, %r2, 7;", False)):

@@ -26,6 +26,7 @@ from nvir.assembler.postra.records import Route, decode, encode
 from nvir.assembler.postra.stream import kernel_stream
 from nvir.assembler.regalloc import allocate
 from nvir.ir.errors import NvirError, Unsupported
+from nvir.ir.text.trace import Trace
 from nvir.sm.profile import profile
 from nvir.sm.simulate import simulate
 
@@ -247,15 +248,23 @@ def test_the_flags_byte():
         encode(Route.BANK, 8)
 
 
-@pytest.mark.seed("PRA-04")
-def test_the_tensor_gate_in_the_routes():
-    banks = SM80.banks
-    inside = next(r for r in range(1024) if banks.classify(r)[0] == banks.TENSOR)
-    byte = encode(Route.BANK, 1)
-    assert decode(byte, 1, inside, banks, 0) is Route.BANK
-    assert decode(byte, 1, inside, banks, 1) is Route.TENSOR
-    assert decode(byte, 1, inside, banks, 1, blocked=True) is Route.BANK
-    assert decode(byte, 1, inside, banks, 2, blocked=True) is Route.TENSOR
+@pytest.mark.seed("PRA-04", "PRA-06")
+@pytest.mark.parametrize(("mode", "blocked", "route"), [
+    (0, False, Route.BANK), (1, False, Route.TENSOR), (1, True, Route.BANK),
+    (2, True, Route.TENSOR),
+])
+def test_the_tensor_gate_in_the_routes(mode, blocked, route):
+    banks = attrs.evolve(SM80.banks, tensor_mode=mode, tensor_blocked=blocked)
+    inside, byte = banks.bounds[5], encode(Route.BANK, 1)
+    with Trace() as trace:
+        assert decode(byte, 1, inside, banks) is route
+    assert [e.row for e in trace] == ["PRA-05", "PRA-06", "PRA-04"]
+    assert trace[1].outcome is (route is Route.TENSOR)
+    with Trace() as trace:  # the gate is asked for the tensor class alone
+        assert decode(byte, 1, inside - 1, banks) is Route.BANK
+    assert [str(e) for e in trace] == [
+        "PRA-05 C bank class (register 239): class 4, offset 15",
+        "PRA-04 C route (flags 3, stage 1, register 239): BANK"]
 
 
 def test_carried_operations_go_by_banks_and_others_stand():

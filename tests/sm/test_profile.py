@@ -290,16 +290,15 @@ def test_bank_cascade_at_its_bounds():
 
 
 @pytest.mark.seed("PRA-06")
-def test_tensor_gate_by_mode():
-    banks = profile("sm_80").banks
-    tensor, other = banks.bounds[5], banks.bounds[4]
-    assert [banks.takes_fast_path(tensor, mode) for mode in (0, 1, 2)] == [False, True, True]
-    assert [banks.takes_fast_path(tensor, m, blocked=True) for m in (0, 1, 2)] == [
-        False,
-        False,
-        True,
-    ]
-    assert not banks.takes_fast_path(other, 2)
+def test_the_tensor_gate_is_a_key_of_the_profile(tmp_path):
+    mine = write(tmp_path, {"extends": "sm_80_notes", "title": "gate",
+                            "banks": {"tensor_mode": 1, "tensor_blocked": True}})
+    known, made = profile("sm_80_notes").banks, profile(mine).banks
+    assert (known.tensor_mode, known.tensor_blocked) == (0, False)
+    assert (made.tensor_mode, made.tensor_blocked, made.bounds) == (1, True, known.bounds)
+    wrong = write(tmp_path, {"extends": "sm_80", "title": "gate", "banks": {"tensor_mode": -1}})
+    with pytest.raises(ParseError, match=r"banks\.tensor_mode"):
+        profile(wrong)
 
 
 @pytest.mark.seed("GAP-28")

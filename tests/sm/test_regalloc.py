@@ -307,16 +307,6 @@ def test_the_seven_classes_are_split_at_their_bounds() -> None:
     assert banks.TENSOR == 5
 
 
-@pytest.mark.seed("PRA-06")
-@pytest.mark.parametrize(("mode", "blocked", "fast"), [(0, False, False), (1, False, True),
-                                                      (1, True, False), (2, True, True)])
-def test_the_tensor_class_takes_its_fast_path(mode, blocked, fast) -> None:
-    banks = P80.banks
-    tensor = banks.bounds[5]
-    assert banks.takes_fast_path(tensor, mode, blocked) is fast
-    assert not banks.takes_fast_path(tensor - 1, mode, blocked)
-
-
 @pytest.mark.seed("PRA-07", "PRA-10")
 @given(st.lists(st.tuples(st.integers(0, 254), st.integers(0, 9)), max_size=40))
 def test_no_two_operations_of_a_class_in_one_cycle(wanted) -> None:

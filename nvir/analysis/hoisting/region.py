@@ -68,6 +68,8 @@ class Blocked(enum.Enum):
     VOLATILE = "it is volatile or ordered"
     HELD = "an asynchronous operation holds its register"
     EFFECT = "it writes what it reads"
+    IS_CALL = "it is a call"
+    WRITES = "it writes memory"
     CARRY = "its carry chain does not move as a whole"
 
 

@@ -132,19 +132,17 @@ def propagate(
 # ---------------------------------------------------------------- phase C
 
 
-@step("PRA-10", "C placement", "ii", "mask", "mode")
+@step("PRA-10", "C placement", "ii", "mask")
 def place(
     code: LoopCode, found: Sequence[Dependence], ii: int, stages: Sequence[int], mask: int, *,
-    slots: Sequence[int] | None = None, pipes: Sequence[str] | None = None, mode: int = 0,
-    blocked: bool = False,
+    slots: Sequence[int] | None = None, pipes: Sequence[str] | None = None,
 ) -> Placement | None:
     """A cycle for each operation of the stages in the mask; None where they do not fit.
 
     slots   slot of the kernel, 0 to ii - 1, that each operation should have (default: the earliest)
     pipes   the pipe that each takes (default: the first of its own)
-    mode, blocked   the tensor gate of the profile, see `decode`
     """
-    return _Placer(code, found, ii, stages, mask, slots, pipes, mode, blocked).run()
+    return _Placer(code, found, ii, stages, mask, slots, pipes).run()
 
 
 def placement_of(
@@ -154,7 +152,7 @@ def placement_of(
     """The records of operations whose cycles and pipes are known to be right."""
     stages = [t // ii for t in times]
     mask = (1 << max(stages) + 1) - 1
-    placer = _Placer(code, found, ii, stages, mask, None, pipes, 0, False)
+    placer = _Placer(code, found, ii, stages, mask, None, pipes)
     placer.time = dict(enumerate(times))
     placer.pipe = dict(enumerate(pipes))
     return placer.result(dict.fromkeys(placer.inside, Route.MODULO))
@@ -175,13 +173,12 @@ def _outwards(middle: int, low: int, high: int) -> Iterator[int]:
 class _Placer:
     def __init__(
         self, code: LoopCode, found: Sequence[Dependence], ii: int, stages: Sequence[int],
-        mask: int, slots: Sequence[int] | None, pipes: Sequence[str] | None, mode: int,
-        blocked: bool,
+        mask: int, slots: Sequence[int] | None, pipes: Sequence[str] | None,
     ) -> None:
         self.code, self.found, self.ii, self.stages, self.mask = code, found, ii, stages, mask
         self.profile: Profile = code.profile
         self.wanted = slots if slots is not None else [0] * len(stages)
-        self.pipes, self.mode, self.blocked = pipes, mode, blocked
+        self.pipes = pipes
         self.inside = [n for n, s in enumerate(stages) if mask >> s & 1]
         self.time: dict[int, int] = {}
         self.pipe: dict[int, str] = {}
@@ -241,9 +238,7 @@ class _Placer:
         if carrier is None:
             return Route.MODULO
         fits = min(stage, STAGE_BITS)
-        return decode(
-            encode(Route.BANK, fits), fits, carrier[1], self.profile.banks, self.mode, self.blocked
-        )
+        return decode(encode(Route.BANK, fits), fits, carrier[1], self.profile.banks)
 
     def _put(self, n: int) -> bool:
         ii, stage = self.ii, self.stages[n]

@@ -43,15 +43,25 @@ def encode(route: Route, stage: int) -> int:
     return MODULO | stage << 5 if route is Route.MODULO else CARRIED | stage << 1
 
 
-@step("PRA-04", "C route", "flags", "stage", "register", "mode")
-def decode(
-    flags: int, stage: int, register: int, banks: RegisterBanks, mode: int = 0,
-    blocked: bool = False,
-) -> Route:
+@step("PRA-05", "C bank class", "register", tell=lambda made, *a:
+      f"class {made[0]}, offset {made[1]}")
+def bank_class(register: int, banks: RegisterBanks) -> tuple[int, int]:
+    """The class of a register among the seven, and its offset there."""
+    return banks.classify(register)
+
+
+@step("PRA-06", "C tensor gate", "banks.tensor_mode", "banks.tensor_blocked")
+def tensor_gate(banks: RegisterBanks) -> bool:
+    """Whether what is carried in the tensor class skips placement by banks: in mode 0 never, in 1
+    unless blocked, in others always."""
+    return banks.tensor_mode != 0 and not (banks.tensor_mode == 1 and banks.tensor_blocked)
+
+
+@step("PRA-04", "C route", "flags", "stage", "register")
+def decode(flags: int, stage: int, register: int, banks: RegisterBanks) -> Route:
     """The way of an operation with this flags byte, while `stage` is placed.
 
     register  the number of the register that it is carried in
-    mode      the profile's tensor mode (0: no tensor gate); `blocked` is what mode 1 asks further
     Raises NvirError for what is no byte.
     """
     if not 0 <= flags <= 0xFF:
@@ -59,7 +69,8 @@ def decode(
     if flags & MODULO and flags >> 5 == stage:
         return Route.MODULO
     if flags & CARRIED and flags >> 1 & 7 == stage:
-        return Route.TENSOR if banks.takes_fast_path(register, mode, blocked) else Route.BANK
+        tensor = bank_class(register, banks)[0] == banks.TENSOR
+        return Route.TENSOR if tensor and tensor_gate(banks) else Route.BANK
     return Route.NONE
 
 

@@ -100,14 +100,13 @@ class PostRaSchedule:
 
 def schedule(
     code: LoopCode, *, level: str = "l1", policy: str = "observed", effort: str = "quick",
-    mode: int = 0, register_limit: int | None = None,
+    register_limit: int | None = None,
 ) -> PostRaSchedule:
     """Pipeline a loop on its registers.
 
     level     where loads hit
     effort    of the modulo scheduler: "quick", "interval" or "full"
     register_limit   live registers for which it raises the interval
-    mode      the tensor gate, see `nvir.assembler.postra.records.decode`
     Raises NvirError for a body without operations, Unsupported for one that the machine lacks.
     """
     if not code.operations:
@@ -124,7 +123,7 @@ def schedule(
         graph, solver="none", effort=effort, sizes=_sizes(code), register_limit=register_limit,
         register_edges=[k for k, d in enumerate(found) if d.kind == "RAW"],
     )
-    placed, reason = _place(code, found, made, mode)
+    placed, reason = _place(code, found, made)
     pipelined = placed is not None
     if placed is None:
         placed = in_order(code, found)
@@ -142,7 +141,7 @@ def schedule(
 
 
 def _place(
-    code: LoopCode, found: Sequence[Dependence], made: ModuloSchedule, mode: int
+    code: LoopCode, found: Sequence[Dependence], made: ModuloSchedule
 ) -> tuple[Placement | None, str]:
     """The placement at the first interval from the owner's on that fits; and why there is none."""
     times = list(made.times)
@@ -162,7 +161,7 @@ def _place(
             return None, f"one iteration after the other takes {longest.ii} cycles"
         if code.branch is not None:
             slots[code.branch] = ii - 1
-        placed = place(code, found, ii, stages, mask, slots=slots, pipes=made.pipe, mode=mode)
+        placed = place(code, found, ii, stages, mask, slots=slots, pipes=made.pipe)
         if placed is not None and _closes(code, placed):
             return placed, ""
     return None, f"the operations fit no interval from {made.ii} to {made.ii + RAISES}, {last}"

@@ -189,6 +189,8 @@ class _State:
             facts = attrs.evolve(
                 facts, size=cost.c, cost=cost.a, saved=cost.p, folds=cost.S
             )
+        if _ends_indirectly(loop):  # before what forbids copies, as the notes have it
+            return facts.none(UnrollCode.INDIRECT_EXIT)
         if off:
             return facts.none(UnrollCode.NOUNROLL, '.pragma "nounroll"')
         if not self.limits.enabled:
@@ -336,12 +338,13 @@ def _partial_factor(T: int, cost: BodyCost) -> int:
     return best
 
 
+def _ends_indirectly(loop: Loop) -> bool:
+    ends = (latch.terminator for latch in loop.latches)
+    return any(end is None or end.form.name != "bra" for end in ends)
+
+
 def _why_uncounted(loop: Loop) -> tuple[UnrollCode, str]:
     """Code and text for a loop without a trip count."""
-    for latch in loop.latches:
-        branch = latch.terminator
-        if branch is None or branch.form.name != "bra":
-            return UnrollCode.INDIRECT_EXIT, UnrollCode.INDIRECT_EXIT.text
     if not loop.exits:
         return UnrollCode.INDIRECT_EXIT, "the loop has no exit"
     return what_is_wrong(loop)

@@ -166,7 +166,7 @@ def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) ->
         return HoistDecision(loop, why=BOUNDARY, fields=(("reason", reason),))
     if by.literal:
         note("LIC-26", "right to move", region.invariant)
-    stay = (*region.stay, *(_updates(region) if by.literal else ()))
+    stay = (*region.stay, *(_effects(region) if by.literal else ()))
     if by.literal and stay:
         note("LIC-26", "stays", {s.instruction: s.why.value for s in stay})
     if not region.invariant:
@@ -179,13 +179,13 @@ def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) ->
     return HoistDecision(loop, tuple(leaving), len(region.invariant), values, verdict, stay)
 
 
-def _updates(region: HoistRegion) -> Iterator[Stay]:
-    """Atomic operations with operands from outside of the loop."""
+def _effects(region: HoistRegion) -> Iterator[Stay]:
+    """Calls; stores and atomic operations with operands from outside of the loop."""
     for i in region.items:
-        if i.form.reads and i.form.writes and i.results and not i.form.is_call and all(
-            v.definer not in region.members for v in i.operands
-        ):
-            yield Stay(i, Blocked.EFFECT)
+        if i.form.is_call:
+            yield Stay(i, Blocked.IS_CALL)
+        elif i.form.writes and all(v.definer not in region.members for v in i.operands):
+            yield Stay(i, Blocked.EFFECT if i.form.reads and i.results else Blocked.WRITES)
 
 
 def _tell(d: HoistDecision, ctx: Context, moving: bool) -> None:

@@ -31,6 +31,7 @@ from nvir.ir.loops import natural_loops
 from nvir.ir.text.trace import Trace, TraceEvent
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knob, Knobs, all_knobs
+from nvir.passes.loop.region import merge_chains
 from nvir.passes.presets_loops import LAST
 from nvir.passes.registry import Pass, all_passes
 from nvir.passes.remarks import Remark
@@ -183,6 +184,8 @@ class LoopDecisions:
                 except NvirError as e:
                     told.append(TraceEvent("", step.label, {}, f"refused: {e}"))
                     made = given
+            if step.row.name == "loop-unroll":
+                merge_chains(made)  # copies without a test between them are one block
             made.analyze_cfg()
             after = followed(made, self.header) if header is not None else None
             if header is not None:

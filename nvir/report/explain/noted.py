@@ -11,6 +11,8 @@ line (-lineinfo); where those do not say it clearly, nothing is said.
 
 from __future__ import annotations
 
+import re
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,10 +20,11 @@ import attrs
 
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
-from nvir.ir.loops import Loop
+from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 from nvir.ir.text.trace import Trace, TraceEvent, note
 from nvir.passes.knobs import Knobs
+from nvir.ptx import read_ptx
 from nvir.report.explain.decisions import Decision, LoopDecisions, loop_steps, summary
 from nvir.report.real import access_lines, accesses_of, machine_copies
 from nvir.sm.body import MachineBody
@@ -76,11 +79,7 @@ def compare(
         ))
         for policy in ("documented", "observed")
     }
-    real = _real(function, path, arch)
-    done: dict[str, str | None] = {} if real is None else {
-        "unrolling": _copies(loop, *real), "hoisting": _left(loop, real[0]),
-        "pipelining": _ahead(loop, *real),
-    }
+    done = _done(loop, path, arch)
     return tuple(
         Compared(what, said["documented"][what], said["observed"][what], done.get(what))
         for what in TRACED.values()
@@ -106,11 +105,53 @@ def _decisions(asked: LoopDecisions) -> dict[str, str]:
 # ----------------------------------------------------------------- what ptxas did
 
 
-def _real(function: Function, path: Path | None, arch: str) -> tuple[MachineBody, Profile] | None:
+def _done(loop: Loop, path: Path | None, arch: str) -> dict[str, str | None]:
+    """What ptxas did with the loop; of a text with several statements on a line, with that text
+    one statement a line, since its code is known by lines."""
+    if path is None:
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        found: Loop | None = loop
+        if _shares_lines(loop.header.function):
+            text = one_a_line(path.read_text("utf-8"))
+            path = Path(folder, "apart.ptx")
+            path.write_text(text, "utf-8")
+            found = _same_loop(loop, read_ptx(path))
+        real = None if found is None else _real(found.header.function, path, arch)
+    if found is None or real is None:
+        return {}
+    return {
+        "unrolling": _copies(found, *real), "hoisting": _left(found, real[0]),
+        "pipelining": _ahead(found, *real),
+    }
+
+
+def _shares_lines(function: Function) -> bool:
+    lines = [i.line for i in function.instructions() if i.line]
+    return len(set(lines)) < len(lines)
+
+
+_STATEMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|;[ \t]*(?!\n)', re.DOTALL)
+
+
+def one_a_line(text: str) -> str:
+    """PTX with a line's end behind each statement; strings and comments stay."""
+    return _STATEMENT.sub(lambda m: ";\n" if m[0][0] == ";" else m[0], text)
+
+
+def _same_loop(loop: Loop, module: Module) -> Loop | None:
+    function = next((f for f in module.functions if f.name == loop.header.function.name), None)
+    if function is None:
+        return None
+    function.analyze_cfg()
+    return next((x for x in natural_loops(function) if x.header.name == loop.header.name), None)
+
+
+def _real(function: Function, path: Path, arch: str) -> tuple[MachineBody, Profile] | None:
     from nvir.sm.profile import profile_for
     from nvir.toolchain import ToolError, available, bodies, ptxas
 
-    if path is None or not available("ptxas", "nvdisasm"):
+    if not available("ptxas", "nvdisasm"):
         return None
     try:
         made = ptxas(path, arch, options=("-lineinfo",))
