@@ -95,8 +95,9 @@ def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
     """
     def own() -> tuple[Module, list[Diagnostic]]:
         from nvir.frontend.cuda import read_cuda
+        from nvir.toolchain.headers.kept import of_library
 
-        unit, warnings = read_cuda(given, arch)
+        unit, warnings = read_cuda(given, arch, of_library)
         return _generated(unit, arch, lines, knobs), warnings
 
     if front_end == "libclang" or (front_end == "auto" and not _has_clang()):
@@ -164,7 +165,7 @@ def _has_clang() -> bool:
 def _wants_headers(given: Source) -> bool:
     """Whether a source, or a header of its own, includes what CUDA brings and nvir does not.
     Includes count whatever `#if` they stand in."""
-    from nvir.frontend.cuda.parse import HEADERS
+    from nvir.frontend.cuda.own_header import HEADERS
     from nvir.toolchain.find import header_folders
     from nvir.toolchain.headers.includes import Own
 

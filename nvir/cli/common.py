@@ -202,11 +202,13 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 def known_arch(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """An architecture that has a machine profile, or one that stands in; else a usage error."""
-    from nvir.ptx.check import TARGETS, is_known
+    from nvir.ptx.rules.targets import TARGETS, is_known
+
+    if value is not None and is_known(value):
+        return value
     from nvir.sm.profile import PROFILES, profile_for
 
-    named = value is not None and value.startswith(("sm_", "compute_"))
-    if value is not None and named and not is_known(value) and value not in PROFILES:
+    if value is not None and value.startswith(("sm_", "compute_")) and value not in PROFILES:
         raise click.BadParameter(f"no target {value} is known; there are: {', '.join(TARGETS)}")
     return _named(profile_for, value)
 

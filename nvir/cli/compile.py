@@ -326,9 +326,9 @@ def _program(file: str) -> Any:
 
 
 def _nvvm(stages: dict[str, str | bytes], module: Module, wanted: set[str], name: str) -> None:
-    from nvir.ir.text.print import print_ir
-
     if "nvvm" in wanted:
+        from nvir.ir.text.print import print_ir
+
         stages[name] = print_ir(module)
     if name == "nvvm" and "ll" in wanted:
         from nvir.compiler import dialect_of

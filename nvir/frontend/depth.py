@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -35,9 +34,22 @@ def room(levels: int, frames: int = FRAMES_A_LEVEL) -> Iterator[None]:
 
 def on_a_large_stack(work: Callable[[], T]) -> T:
     """What `work` returns or raises, on a thread of its own with `STACK` bytes of stack."""
+    made: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            made.append(work())
+        except BaseException as e:
+            failed.append(e)
+
     before = threading.stack_size(STACK)
     try:
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(work).result()
+        thread = threading.Thread(target=run)
+        thread.start()
     finally:
         threading.stack_size(before)
+    thread.join()
+    for e in failed:
+        raise e
+    return made[0]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nvir.ir.function import Function
     from nvir.ir.instruction import Instruction, Location
 
+NOUNROLL = "nounroll"  # the pragma that keeps the assembler from unrolling a loop
 CHECK = os.environ.get("NVIR_CHECK", "0") not in ("", "0")
 
 

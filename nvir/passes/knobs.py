@@ -66,6 +66,10 @@ def _frozen(default: Any) -> Any:
     return frozenset(default) if isinstance(default, list) else default
 
 
+def _tuple(values: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(values)  # of a builtin, attrs would parse the signature
+
+
 @attrs.frozen
 class Knob:
     """A row of the table.
@@ -95,10 +99,10 @@ class Knob:
     later: Any = None
     low: float = 0
     high: float = INT_MAX
-    choices: tuple[Any, ...] = attrs.field(default=(), converter=tuple)
+    choices: tuple[Any, ...] = attrs.field(default=(), converter=_tuple)
     form: str = ""
     alias: str = ""
-    readers: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    readers: tuple[str, ...] = attrs.field(default=(), converter=_tuple)
     inert: str = ""
     policy: str = ""
 

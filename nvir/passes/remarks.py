@@ -239,14 +239,14 @@ class Remarks(Sequence[Remark]):
 # ---------------------------------------------------------------- spelling
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
-_PRINTABLE = re.compile(r"[\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
+_PRINTABLE = r"[\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*"
 _PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _RESERVED = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
 
 
 def quote(text: str) -> str:
     """A YAML scalar that every reader takes as exactly this string."""
-    if _PRINTABLE.fullmatch(text):
+    if re.fullmatch(_PRINTABLE, text):
         return "'" + text.replace("'", "''") + "'"
     return '"' + "".join(_escape(c) for c in text) + '"'
 
@@ -254,7 +254,7 @@ def quote(text: str) -> str:
 def _escape(c: str) -> str:
     if c in _ESCAPES:
         return _ESCAPES[c]
-    if _PRINTABLE.fullmatch(c):
+    if re.fullmatch(_PRINTABLE, c):
         return c
     n = ord(c)
     return f"\\x{n:02x}" if n < 0x100 else f"\\u{n:04x}" if n < 0x10000 else f"\\U{n:08x}"

@@ -50,10 +50,8 @@ from nvir.ptx.rules.operands import (
     texture_problem,
     vector_problem,
 )
-from nvir.ptx.rules.spelled import (
-    TARGET,
-    spelled_problems,
-)
+from nvir.ptx.rules.spelled import spelled_problems
+from nvir.ptx.rules.targets import arch_problem, is_known
 from nvir.ptx.source import PtxText, load
 
 # Rows whose addresses of 32 bits the assembler widens.
@@ -66,9 +64,6 @@ NO_32_BIT = 90  # architectures from which on a 32-bit address is an error
 _NAMED = re.compile(r"%[\w$]+|(?<=takes no )\.\w+|\.\w+(?= stands)")
 _DIRECTIVE = re.compile(r"\s*\.")
 SHARED_LIMIT = 0xC000  # bytes of static shared memory of a block, on every machine
-_SIZES = (10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87,
-          88, 89, 90, 100, 101, 103, 110, 120, 121)
-TARGETS = tuple(f"sm_{n}" for n in _SIZES)
 
 
 def _problems(
@@ -168,7 +163,7 @@ def check(
     at = max(said, default=0)
     if module.target not in targets and not is_known(module.target):
         tell("target", f"no target {module.target} is known", at, module.target)
-    elif arch is not None and (problem := _arch_problem(module.target, arch)) is not None:
+    elif arch is not None and (problem := arch_problem(module.target, arch)) is not None:
         tell("target", f"the module's target {module.target} {problem}", at, module.target)
     elif module.version < first_version(module.target):
         first = ".".join(map(str, first_version(module.target)))
@@ -265,23 +260,3 @@ def _shared(f: Function, outside: dict[Variable, int], size: int) -> list[Variab
 def _in_shared(variables: Sequence[object]) -> list[Variable]:
     return [v for v in variables
             if isinstance(v, Variable) and v.space == "shared" and v.linkage != "extern"]
-
-
-def _arch_problem(target: str, arch: str) -> str | None:
-    """Why a module of that target cannot be assembled for an architecture."""
-    own, given = target.rpartition("_")[2], arch.rpartition("_")[2]
-    if capability(target) > capability(arch):
-        return f"is newer than {arch}"
-    if own.endswith("a") and own != given:
-        return f"is for that architecture alone, not for {arch}"
-    if own.endswith("f") and capability(target) // 10 != capability(arch) // 10:
-        return f"is for its family alone, not for {arch}"
-    return None
-
-
-def is_known(target: str) -> bool:
-    """Whether PTX ISA 9.0 has a target of that name."""
-    match = TARGET.match(target)
-    size = int(match[1]) if match is not None else 0
-    least = {"": 0, "a": 90, "f": 100}[match[2]] if match is not None else 0
-    return size in _SIZES and size >= least

@@ -16,19 +16,13 @@ its input does neither, the result says so. It imports `ir` and `sm`.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from nvir.sm.body import ControlBits as Control
-from nvir.toolchain.assembled import Assembled, assembled
-from nvir.toolchain.errors import ToolError, ToolMissing
-from nvir.toolchain.find import available, find
-from nvir.toolchain.nvdisasm import disassemble, nvdisasm
-from nvir.toolchain.process import version
-from nvir.toolchain.ptxas import KernelInfo, Message, PtxasResult, ptxas, read_verbose
+from nvir.exports import exports
 
 if TYPE_CHECKING:
     from nvir.toolchain import libnvvm
+    from nvir.toolchain.assembled import Assembled, assembled
     from nvir.toolchain.cubin import code_sections
     from nvir.toolchain.cuobjdump import (
         Embedded,
@@ -36,8 +30,13 @@ if TYPE_CHECKING:
         read_resource_usage,
         resource_usage,
     )
+    from nvir.toolchain.errors import ToolError, ToolMissing
+    from nvir.toolchain.find import available, find
     from nvir.toolchain.libnvvm import NvvmResult
     from nvir.toolchain.nvcc import NvccResult, nvcc_ptx
+    from nvir.toolchain.nvdisasm import disassemble, nvdisasm
+    from nvir.toolchain.process import version
+    from nvir.toolchain.ptxas import KernelInfo, Message, PtxasResult, ptxas, read_verbose
     from nvir.toolchain.sass import (
         SassInstruction,
         control_words,
@@ -46,22 +45,24 @@ if TYPE_CHECKING:
     )
     from nvir.toolchain.sass_body import bodies, body_of
 
-# Public names that are imported where they are first used -> their modules. Names that they share
-# with their modules cannot be among them: the import of the module would take their place.
-_LATER = {
-    **dict.fromkeys(("Embedded", "embedded", "read_resource_usage", "resource_usage"), "cuobjdump"),
-    "code_sections": "cubin",
-    "NvvmResult": "libnvvm",
-    **dict.fromkeys(("NvccResult", "nvcc_ptx"), "nvcc"),
-    **dict.fromkeys(
-        ("SassInstruction", "control_words", "read_sass", "stall_counts"), "sass"
-    ),
-    **dict.fromkeys(("bodies", "body_of"), "sass_body"),
+_BY_MODULE = {
+    "assembled": "Assembled assembled",
+    "cubin": "code_sections",
+    "cuobjdump": "Embedded embedded read_resource_usage resource_usage",
+    "errors": "ToolError ToolMissing",
+    "find": "available find",
+    "libnvvm": "NvvmResult",
+    "nvcc": "NvccResult nvcc_ptx",
+    "nvdisasm": "disassemble nvdisasm",
+    "process": "version",
+    "ptxas": "KernelInfo Message PtxasResult ptxas read_verbose",
+    "sass": "SassInstruction control_words read_sass stall_counts",
+    "sass_body": "bodies body_of",
+    "": "libnvvm",
 }
 
 __all__ = [
     "Assembled",
-    "Control",
     "Embedded",
     "KernelInfo",
     "Message",
@@ -92,9 +93,4 @@ __all__ = [
     "version",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER and name != "libnvvm":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"{__name__}.{_LATER.get(name, name)}")
-    return getattr(module, name) if name in _LATER else module
+__getattr__ = exports(__name__, _BY_MODULE)

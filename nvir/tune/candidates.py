@@ -24,7 +24,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import constant_of, trip_count
 from nvir.assembler.unroll.miscounts import miscount
-from nvir.ir.block import Block
+from nvir.ir.block import NOUNROLL, Block
 from nvir.ir.clone import clone_function
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
@@ -41,7 +41,7 @@ from nvir.passes.loop.simplify.canonical import canonicalise
 from nvir.passes.loop.simplify.plain_test import plain_test
 from nvir.passes.loop.unroll.apply import UnrollPlan, unroll
 from nvir.passes.loop.unroll.prepare import Refusals
-from nvir.passes.loop.unroll.transform import NOUNROLL, UNROLLED
+from nvir.passes.loop.unroll.transform import UNROLLED
 from nvir.passes.loop.version.loop_version import version
 from nvir.passes.registry import all_passes
 

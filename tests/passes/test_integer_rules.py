@@ -12,11 +12,12 @@ import itertools
 import attrs
 import pytest
 
-from nvir.passes.scalar.combine.integer_rules import RULES
+from nvir.passes.scalar.combine.integer_rules import LINES
 from nvir.passes.scalar.combine.rule_language import Any_, Number, Rule, RuleOperation, read_rule
 
 z3 = pytest.importorskip("z3", reason="z3-solver proves the rules (extra `test`)")
 
+RULES = [read_rule(line) for lines in LINES.values() for line in lines]
 HARD = {"mul", "udiv", "sdiv", "urem", "srem"}
 
 

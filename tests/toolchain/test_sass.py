@@ -6,7 +6,8 @@ import pytest
 from corpus import examples
 
 from nvir import toolchain
-from nvir.toolchain import Control, ToolError, code_sections, control_words, read_sass
+from nvir.sm.body import ControlBits as Control
+from nvir.toolchain import ToolError, code_sections, control_words, read_sass
 from nvir.toolchain.sass import control, split_operands
 
 # Recorded from nvdisasm 13.5: -c -hex -plr -lrm count, and -g; shortened.

@@ -17,7 +17,15 @@ from nvir.frontend import tree
 from nvir.frontend.builtins.registry import rows
 from nvir.frontend.cuda.base import Base
 from nvir.frontend.cuda.expressions import operands
-from nvir.frontend.cuda.libclang import evaluate, initialiser, pointer_of
+from nvir.frontend.cuda.libclang import (
+    children,
+    evaluate,
+    initialiser,
+    is_expression,
+    kind_of,
+    pointer_of,
+    type_kind,
+)
 from nvir.frontend.tree import expressions as x
 from nvir.frontend.tree import statements as s
 
@@ -36,7 +44,7 @@ class CallReader(Base):
     def call(self, c: Any) -> x.Expr:
         self.at = c
         d = c.referenced
-        kind = d.kind.name if d is not None else ""
+        kind = kind_of(d) if d is not None else ""
         if kind == "CONSTRUCTOR":
             return self.constructed(c)
         if self.calls_result(c):
@@ -58,14 +66,14 @@ class CallReader(Base):
         inner function."""
         kids = operands(c)
         callee = kids[0] if kids else c
-        while callee.kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR") and operands(callee):
+        while kind_of(callee) in ("UNEXPOSED_EXPR", "PAREN_EXPR") and operands(callee):
             callee = operands(callee)[0]
-        if callee.kind.name != "CALL_EXPR":
+        if kind_of(callee) != "CALL_EXPR":
             return False
         t = callee.type.get_canonical()
-        while t.kind.name in ("POINTER", "LVALUEREFERENCE", "RVALUEREFERENCE"):
+        while type_kind(t) in ("POINTER", "LVALUEREFERENCE", "RVALUEREFERENCE"):
             t = t.get_pointee()
-        return bool(t.kind.name.startswith("FUNCTION"))
+        return type_kind(t).startswith("FUNCTION")
 
     def plain(self, c: Any, d: Any) -> x.Expr:
         name = d.spelling
@@ -142,10 +150,10 @@ class CallReader(Base):
         at = self.place(c)
         kids = operands(c)
         callee = kids[0] if kids else c
-        while callee.kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR") and operands(callee):
+        while kind_of(callee) in ("UNEXPOSED_EXPR", "PAREN_EXPR") and operands(callee):
             callee = operands(callee)[0]
         args = list(c.get_arguments())
-        if callee.kind.name == "MEMBER_REF_EXPR" and callee.referenced == d:
+        if kind_of(callee) == "MEMBER_REF_EXPR" and callee.referenced == d:
             base, arrow = self.object(callee)
             this = base if arrow else self.address(base, callee)
         else:  # an operator: the object is the first argument
@@ -180,9 +188,9 @@ class CallReader(Base):
     def is_implicit(self, d: Any) -> bool:
         """Whether the compiler wrote a function: it stands where its class does."""
         parent = d.semantic_parent
-        if parent is None or d.kind.name == "CONVERSION_FUNCTION" or d.spelling == "operator()":
+        if parent is None or kind_of(d) == "CONVERSION_FUNCTION" or d.spelling == "operator()":
             return False
-        if any(k.kind.name == "COMPOUND_STMT" for k in (d.get_definition() or d).get_children()):
+        if any(kind_of(k) == "COMPOUND_STMT" for k in (d.get_definition() or d).get_children()):
             return bool(d.location == parent.location)
         if d.location == parent.location:
             return True
@@ -198,16 +206,16 @@ class CallReader(Base):
 
     def construction(self, c: Any) -> Any:
         """The constructor call behind an initialiser, or None."""
-        while c.kind.name in ("UNEXPOSED_EXPR", "CXX_FUNCTIONAL_CAST_EXPR", "PAREN_EXPR",
+        while kind_of(c) in ("UNEXPOSED_EXPR", "CXX_FUNCTIONAL_CAST_EXPR", "PAREN_EXPR",
                               "CXX_STATIC_CAST_EXPR", "CSTYLE_CAST_EXPR"):
             kids = operands(c)
             if len(kids) != 1:
                 return None
             c = kids[0]
-        if c.kind.name != "CALL_EXPR":
+        if kind_of(c) != "CALL_EXPR":
             return None
         d = c.referenced
-        return c if d is not None and d.kind.name == "CONSTRUCTOR" else None
+        return c if d is not None and kind_of(d) == "CONSTRUCTOR" else None
 
     def construct_at(self, this: Callable[[], x.Expr], c: Any, where: Any
                      ) -> list[s.Stmt] | None:
@@ -264,8 +272,8 @@ class CallReader(Base):
     def construct_default(self, this: Callable[[], x.Expr], declaration: Any, where: Any
                           ) -> list[s.Stmt]:
         """Default construction of a member or base: its own constructor, or the compiler's."""
-        for k in declaration.get_children():
-            if k.kind.name == "CONSTRUCTOR" and k.is_default_constructor():
+        for k in children(declaration):
+            if kind_of(k) == "CONSTRUCTOR" and k.is_default_constructor():
                 if self.is_implicit(k):
                     break
                 f = self.function(k)
@@ -333,7 +341,7 @@ class CallReader(Base):
 
     def object_value(self, c: Any, t: tree.CType) -> x.Expr:
         """A value that is copied to where it goes."""
-        if c.kind.name == "INIT_LIST_EXPR":
+        if kind_of(c) == "INIT_LIST_EXPR":
             return self.expr(c)
         return self.expr(c)
 
@@ -373,15 +381,15 @@ class CallReader(Base):
         named: dict[int, Any] = {}
         bases: list[Any] = []
         whole, key = None, None
-        for k in c.get_children():
-            kind = k.kind.name
+        for k in children(c):
+            kind = kind_of(k)
             if kind == "MEMBER_REF":
                 key = pointer_of(k.referenced.canonical)
             elif kind in ("TYPE_REF", "TEMPLATE_REF"):
                 key = None
             elif kind == "COMPOUND_STMT":
                 break
-            elif k.kind.is_expression():
+            elif is_expression(k):
                 built = self.construction(k)
                 if key is not None:
                     named[key] = k
@@ -411,11 +419,11 @@ class CallReader(Base):
 
     def destructor(self, record: tree.Record | None) -> tree.Function | None:
         declaration = None if record is None else self.types.declared.get(record)
-        for k in declaration.get_children() if declaration is not None else ():
-            if k.kind.name == "DESTRUCTOR" and not self.is_implicit(k):
+        for k in children(declaration) if declaration is not None else ():
+            if kind_of(k) == "DESTRUCTOR" and not self.is_implicit(k):
                 block = next((b for b in (k.get_definition() or k).get_children()
-                              if b.kind.name == "COMPOUND_STMT"), None)
-                if block is not None and list(block.get_children()):
+                              if kind_of(b) == "COMPOUND_STMT"), None)
+                if block is not None and children(block):
                     return self.function(k)
         return None
 
@@ -460,7 +468,7 @@ class CallReader(Base):
 
     def call_operators(self, c: Any) -> list[Any]:
         declaration = c.type.get_declaration()
-        return [k for k in declaration.get_children() if k.spelling == "operator()"]
+        return [k for k in children(declaration) if k.spelling == "operator()"]
 
     def captured_names(self, c: Any) -> dict[int, str]:
         """The variables that are fields of the closure whose operator() this is."""
@@ -471,17 +479,17 @@ class CallReader(Base):
     def captured(self, c: Any) -> list[tuple[int, str, tree.CType, x.Expr]]:
         """(declaration, name, type, value) of each variable around that a lambda's body names."""
         found: dict[int, tuple[int, str, tree.CType, x.Expr]] = {}
-        todo = list(c.get_children())
+        todo = children(c)
         while todo:
             k = todo.pop()
-            todo += k.get_children()
-            if k.kind.name == "CXX_THIS_EXPR" and self.this is not None and 0 not in found:
+            todo += children(k)
+            if kind_of(k) == "CXX_THIS_EXPR" and self.this is not None and 0 not in found:
                 value = x.Name("this", self.this, place=self.place(k))
                 found[0] = (0, "__this", tree.strip(self.this.type), value)
-            if k.kind.name != "DECL_REF_EXPR":
+            if kind_of(k) != "DECL_REF_EXPR":
                 continue
             d = k.referenced
-            if d is None or d.kind.name not in ("VAR_DECL", "PARM_DECL"):
+            if d is None or kind_of(d) not in ("VAR_DECL", "PARM_DECL"):
                 continue
             key = pointer_of(d)
             local = self.declared.get(key)

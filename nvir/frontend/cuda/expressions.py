@@ -13,11 +13,15 @@ from nvir.frontend import tree
 from nvir.frontend.cuda.base import Base
 from nvir.frontend.cuda.libclang import (
     binary_operator,
+    children,
     evaluate,
     initialiser,
+    is_value,
+    kind_of,
     pointer_of,
     unary_operator,
 )
+from nvir.frontend.cuda.own_header import constants
 from nvir.frontend.cuda.text import cast_target
 from nvir.frontend.tree import expressions as x
 
@@ -27,8 +31,7 @@ _REFERENCES = {"TYPE_REF", "TEMPLATE_REF", "NAMESPACE_REF", "MEMBER_REF", "VARIA
 
 def operands(c: Any) -> list[Any]:
     """The children that are expressions, not names of types."""
-    return [k for k in c.get_children() if k.kind.name not in _REFERENCES
-            and (k.kind.is_expression() or k.kind.is_statement())]
+    return [k for k in children(c) if is_value(k) and kind_of(k) not in _REFERENCES]
 
 
 class ExpressionReader(Base):
@@ -36,10 +39,10 @@ class ExpressionReader(Base):
 
     def expr(self, c: Any) -> x.Expr:
         self.budget += 1
-        rule = _RULES.get(c.kind.name)
+        rule = _RULES.get(kind_of(c))
         if rule is None:
             self.at = c
-            name = c.kind.name.lower().replace("_", " ").replace("cxx ", "C++ ")
+            name = kind_of(c).lower().replace("_", " ").replace("cxx ", "C++ ")
             raise self.unsupported(name, c)
         made: x.Expr = rule(self, c)
         return made
@@ -56,14 +59,14 @@ class ExpressionReader(Base):
         if not kids:
             return self.without_children(c, t)
         inner = kids[-1]
-        if len(kids) > 1 and inner.kind.name != "STRING_LITERAL":
+        if len(kids) > 1 and kind_of(inner) != "STRING_LITERAL":
             known = evaluate(c)
             if known is None:
                 raise self.unsupported("an expression that libclang does not show", c)
             return self.literal(known, t, c)
         source = self.types.read(inner.type)
         e = self.expr(inner)
-        if inner.kind.name == "INIT_LIST_EXPR" and tree.is_aggregate(t):
+        if kind_of(inner) == "INIT_LIST_EXPR" and tree.is_aggregate(t):
             return e
         return self.converted(e, source, t, c)
 
@@ -129,7 +132,7 @@ class ExpressionReader(Base):
             return x.Cast(e, type=t, to_lvalue=True, place=at)
         s = tree.strip(t)
         if isinstance(s, tree.Record):
-            if tree.same(source, t) or inner.kind.name == "INIT_LIST_EXPR":
+            if tree.same(source, t) or kind_of(inner) == "INIT_LIST_EXPR":
                 return e
             return x.Cast(e, type=t, to_lvalue=True, place=at)
         return x.Cast(e, type=s, place=at)
@@ -146,7 +149,7 @@ class ExpressionReader(Base):
             if known is None:
                 raise self.unsupported(f"the name '{c.spelling}'", c)
             return self.literal(known, self.types.read(c.type), c)
-        kind = d.kind.name
+        kind = kind_of(d)
         if kind == "ENUM_CONSTANT_DECL":
             return x.IntLiteral(d.enum_value, type=self.types.read(c.type), place=self.place(c))
         if kind in ("FUNCTION_DECL", "CXX_METHOD"):
@@ -171,7 +174,7 @@ class ExpressionReader(Base):
         at, key = self.place(c), pointer_of(d)
         if key in self.bound:
             return self.bound_name(c, *self.bound[key])
-        if d.kind.name not in ("VAR_DECL", "PARM_DECL"):
+        if kind_of(d) not in ("VAR_DECL", "PARM_DECL"):
             raise self.unsupported(f"the name '{c.spelling}'", c)
         captured = self.captures.get(key)
         if captured is not None and self.this is not None:
@@ -181,7 +184,7 @@ class ExpressionReader(Base):
         if found is None:
             if d.spelling in tree.SPECIAL_VARIABLES and self.is_own(d):
                 found = tree.SPECIAL_VARIABLES[d.spelling]
-            elif d.kind.name == "PARM_DECL":
+            elif kind_of(d) == "PARM_DECL":
                 raise self.unsupported(f"the parameter '{d.spelling}' here", c)
             else:
                 known = self.constant_of(c, d)
@@ -218,19 +221,10 @@ class ExpressionReader(Base):
         return None if known is None else self.literal(known, t, c)
 
     def named_constant(self, name: str) -> int | None:
-        todo = [self.parsed.cursor]
-        while todo:
-            for c in todo.pop().get_children():
-                kind = c.kind.name
-                if kind in ("NAMESPACE", "LINKAGE_SPEC", "ENUM_DECL", "UNEXPOSED_DECL"):
-                    todo.append(c)
-                elif kind == "ENUM_CONSTANT_DECL" and c.spelling == name:
-                    return int(c.enum_value)
-                elif kind == "VAR_DECL" and c.spelling == name:
-                    start = initialiser(c)
-                    known = None if start is None else evaluate(start)
-                    if known is not None:
-                        return int(known)
+        for _, value in constants(self.parsed.cursor, name):
+            return value
+        if self.parsed.own is not None and name in self.parsed.own.constants:
+            return self.parsed.own.constants[name]
         for d in reversed(list(self.declared.values())):
             if d.name == name and isinstance(getattr(d, "init", None), x.IntLiteral):
                 return int(d.init.value)  # type: ignore[union-attr]  # an IntLiteral
@@ -247,7 +241,7 @@ class ExpressionReader(Base):
 
     def member(self, c: Any) -> x.Expr:
         d = c.referenced
-        kind = d.kind.name if d is not None else ""
+        kind = kind_of(d) if d is not None else ""
         if kind == "VAR_DECL":
             return self.variable_name(c, d)
         if kind == "ENUM_CONSTANT_DECL":
@@ -263,7 +257,7 @@ class ExpressionReader(Base):
         if not kids:
             return self.this_(c), True
         base = kids[0]
-        while base.kind.name == "MEMBER_REF_EXPR" and _unnamed(base.referenced):
+        while kind_of(base) == "MEMBER_REF_EXPR" and _unnamed(base.referenced):
             inner = operands(base)
             if not inner:
                 return self.this_(c), True
@@ -312,7 +306,7 @@ class ExpressionReader(Base):
         kids = operands(c)
         if len(kids) != 3:
             raise self.unsupported("'?:' without a middle", c)
-        known = evaluate(kids[0]) if kids[0].kind.name != "UNEXPOSED_EXPR" else None
+        known = evaluate(kids[0]) if kind_of(kids[0]) != "UNEXPOSED_EXPR" else None
         t = self.types.read(c.type)
         if known is not None and tree.is_scalar(t):
             return self.expr(kids[1] if known else kids[2])
@@ -350,7 +344,7 @@ class ExpressionReader(Base):
         return self.evaluated(c)
 
     def statements(self, c: Any) -> x.Expr:
-        block = next(k for k in c.get_children() if k.kind.name == "COMPOUND_STMT")
+        block = next(k for k in children(c) if kind_of(k) == "COMPOUND_STMT")
         return x.StatementExpr(self.compound(block), place=self.place(c))
 
     # ------------------------------------------------------- initialisation
@@ -373,7 +367,7 @@ class ExpressionReader(Base):
         if isinstance(s, tree.Record):
             if len(kids) == 1 and self.types.read(kids[0].type) is not None:
                 only = tree.strip(self.types.read(kids[0].type))
-                if only is s and kids[0].kind.name != "INIT_LIST_EXPR":
+                if only is s and kind_of(kids[0]) != "INIT_LIST_EXPR":
                     return self.expr(kids[0])
             items = [self.item(k) for k in kids]
             if any(isinstance(i, x.Designated) for i in items):
@@ -385,16 +379,16 @@ class ExpressionReader(Base):
     def item(self, c: Any) -> x.Expr:
         """An item of braces; `.field = value` and `[index] = value` keep what they name."""
         t = self.types.read(c.type)
-        if c.kind.name == "UNEXPOSED_EXPR" and tree.is_void(t):
+        if kind_of(c) == "UNEXPOSED_EXPR" and tree.is_void(t):
             return self.designated(c)
-        if c.kind.name == "INIT_LIST_EXPR":
+        if kind_of(c) == "INIT_LIST_EXPR":
             return self.braces(c, t)
         return self.object_value(c, t)
 
     def designated(self, c: Any) -> x.Expr:
-        kids = list(c.get_children())
+        kids = children(c)
         target: str | int | float | None = next(
-            (k.spelling for k in kids if k.kind.name == "MEMBER_REF"), None
+            (k.spelling for k in kids if kind_of(k) == "MEMBER_REF"), None
         )
         if target is None and len(kids) > 1:
             target = evaluate(kids[0])
@@ -428,18 +422,18 @@ class ExpressionReader(Base):
             return None
         last = kids[-1]
         if isinstance(tree.strip(self.types.read(f.type)), tree.Array):
-            return last if last.kind.name == "INIT_LIST_EXPR" else None
+            return last if kind_of(last) == "INIT_LIST_EXPR" else None
         return last
 
     def initial_value(self, c: Any, t: tree.CType) -> x.Expr:
         """The initialiser of a variable of type `t`."""
-        while c.kind.name == "UNEXPOSED_EXPR" and len(operands(c)) == 1 and (
-            operands(c)[0].kind.name == "INIT_LIST_EXPR"
+        while kind_of(c) == "UNEXPOSED_EXPR" and len(operands(c)) == 1 and (
+            kind_of(operands(c)[0]) == "INIT_LIST_EXPR"
         ):
             c = operands(c)[0]
-        if c.kind.name == "INIT_LIST_EXPR" and not isinstance(tree.strip(t), tree.Reference):
+        if kind_of(c) == "INIT_LIST_EXPR" and not isinstance(tree.strip(t), tree.Reference):
             return self.braces(c, t)
-        if c.kind.name == "STRING_LITERAL":
+        if kind_of(c) == "STRING_LITERAL":
             return self.string(c)
         s = tree.strip(t)
         if isinstance(s, tree.Reference):
@@ -452,7 +446,7 @@ def _plain(t: tree.CType) -> tree.CType:
 
 
 def _unnamed(d: Any) -> bool:
-    return d is not None and d.kind.name == "FIELD_DECL" and (not d.spelling or "(" in d.spelling)
+    return d is not None and kind_of(d) == "FIELD_DECL" and (not d.spelling or "(" in d.spelling)
 
 
 _RULES: dict[str, Any] = {

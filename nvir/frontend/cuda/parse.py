@@ -10,24 +10,35 @@ outside the functions that a kernel reaches becomes a warning (`Parsed.judge`).
 
 from __future__ import annotations
 
+import functools
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from nvir.frontend.cuda.libclang import library
+from nvir.frontend.cuda.libclang import (
+    attributes_of,
+    children,
+    is_preprocessing,
+    kind_of,
+    library,
+    position,
+)
+from nvir.frontend.cuda.own_header import FIRST, HEADERS, OwnHeader, macro_tokens, make
 from nvir.frontend.cuda.text import MOST_TOKENS, instances, too_long
 from nvir.ir.document import read_file
 from nvir.ir.errors import NOTES, Diagnostic, NvirError, ParseError
 
 MAX_STATEMENT = 12  # lines of a statement that a diagnostic may be part of
-HEADERS = Path(__file__).parent / "include"
 _DETAILED, _KEEP_GOING = 0x01, 0x200
-_NEWEST_OF_CLANG = 90
+_FATAL = 4
+# libclang's file, options of all projects and of this one, what makes the file -> it, its options
+Keep = Callable[[str, list[str], list[str], Callable[[Sequence[str], Path], list[str]]],
+                tuple[Path, list[str]] | None]
 _SYNTAX = re.compile(
     r"^(expected(?! namespace name)|extraneous|unterminated|missing terminating|"
     r"unknown type name '__|"
@@ -46,6 +57,10 @@ _LENIENT = ("invalid % escape in inline assembly string",)  # `%tid.x`, which nv
 _LAUNCHES = r"unsupported: \1 is launched by device code (dynamic parallelism)"
 
 
+class _Unfit(Exception):
+    """The file of the precompiled header does not serve."""
+
+
 @attrs.define
 class Parsed:
     """A translation unit with its source and diagnostics."""
@@ -56,15 +71,34 @@ class Parsed:
     source: str
     texts: dict[str, str] = attrs.Factory(dict)
     split: dict[str, list[str]] = attrs.Factory(dict)
-    macros: dict[str, Any] | None = None
     last_line: int = 0
+    own: OwnHeader | None = None  # whose declarations are not the unit's
+    files: dict[str, bool] = attrs.Factory(dict)
 
     @property
     def cursor(self) -> Any:
         return self.unit.cursor
 
+    @functools.cached_property
+    def declarations(self) -> list[Any]:
+        """The unit's as they are written, those of nvir's own headers aside."""
+        return [c for c in children(self.cursor) if not is_preprocessing(c)
+                and (file := position(c)[0]) and not self.is_own(file)
+                and (self.own is None or self._is_written(c))]
+
+    def _is_written(self, c: Any) -> bool:
+        """No instance of a template: among what is not precompiled, clang lists these, too."""
+        if kind_of(c.lexical_parent) != "TRANSLATION_UNIT":
+            return False
+        template = self.cindex.conf.lib.clang_getSpecializedCursorTemplate(c)
+        return template is None or position(template) != position(c)
+
     def is_own(self, name: str) -> bool:
-        return os.path.abspath(name).startswith(str(HEADERS) + os.sep)
+        found = self.files.get(name)
+        if found is None:
+            own = str(HEADERS) + os.sep
+            found = self.files[name] = os.path.abspath(name).startswith(own)
+        return found
 
     def text(self, name: str) -> str:
         """The text of a file of the unit; "" where it cannot be read. One byte is one
@@ -85,12 +119,16 @@ class Parsed:
             self.split[name] = [line.rstrip("\r") for line in self.text(name).split("\n")]
         return self.split[name]
 
+    @functools.cached_property
+    def macros(self) -> dict[str, Any]:
+        return {c.spelling: c for c in children(self.cursor) if kind_of(c) == "MACRO_DEFINITION"}
+
     def macro(self, name: str) -> list[str] | None:
-        if self.macros is None:
-            self.macros = {c.spelling: c for c in self.cursor.get_children()
-                           if c.kind.name == "MACRO_DEFINITION"}
+        """The tokens of a macro, without its name."""
         found = self.macros.get(name)
-        return None if found is None else [t.spelling for t in found.get_tokens()][1:]
+        if found is None:
+            return None if self.own is None else self.own.macros.get(name)
+        return macro_tokens(found)
 
     # --------------------------------------------------------- diagnostics
 
@@ -125,7 +163,7 @@ class Parsed:
         if not told:
             return [], []
         spans = [_span(c) for c in reached] + self._used_kernel_templates()
-        hosts = _functions(self.cursor)
+        hosts = _functions(self.declarations)
         errors, warnings = [], []
         for d in told:
             if d.severity == "error" and not d.message.endswith("file not found"):
@@ -141,18 +179,20 @@ class Parsed:
     def lost(self) -> list[Diagnostic]:
         """What clang says where `__global__` stands and it made no kernel of what follows, and
         where host code names a kernel template: that instance is not seen."""
-        kernels = [c for c in _walk(self.cursor) if c.kind.name in _KERNELS and is_kernel(c)]
+        kernels = [c for c in _walk(self.declarations) if kind_of(c) in _KERNELS and is_kernel(c)]
         spans = [_span(c) for c in kernels]
         errors = [d for d in self.diagnostics() if d.severity == "error"]
         made = []
-        for c in self.cursor.get_children():
-            if c.kind.name == "MACRO_INSTANTIATION" and c.spelling == "__global__":
+        for c in children(self.cursor):
+            if kind_of(c) == "MACRO_INSTANTIATION" and c.spelling == "__global__":
+                if self.is_own(position(c)[0]):
+                    continue
                 d = self._at(c.location, "this is no kernel to clang", "error")
                 asked = _INSTANCE.search(d.source[: d.col])  # `template __global__ void k<int>(…)`
-                if not (asked or self.is_own(d.file) or any(_within(d, s) for s in spans)):
+                if not (asked or any(_within(d, s) for s in spans)):
                     made += [e for e in errors if (e.file, e.line) == (d.file, d.line)] or [d]
         names = "|".join({re.escape(c.spelling) for c in kernels
-                          if c.kind.name == "FUNCTION_TEMPLATE"})
+                          if kind_of(c) == "FUNCTION_TEMPLATE"})
         named = re.compile(rf"\b({names})\b")
         return made + [e for e in errors if names and named.search(self._statement(e))
                        and not any(_within(e, s) for s in spans)]
@@ -192,33 +232,33 @@ class Parsed:
                 if re.search(rf"\b{re.escape(c.spelling)}\s*<", self.source)]
 
     def _kernel_templates(self) -> list[Any]:
-        return [c for c in _walk(self.cursor)
-                if c.kind.name == "FUNCTION_TEMPLATE" and is_kernel(c)]
+        return [c for c in _walk(self.declarations)
+                if kind_of(c) == "FUNCTION_TEMPLATE" and is_kernel(c)]
 
 
 def _holds(span: tuple[str, int, int], where: Any) -> bool:
     return bool(where.file) and where.file.name == span[0] and span[1] <= where.line <= span[2]
 
 
-def _walk(root: Any) -> Iterator[Any]:
-    """The declarations of a unit and of what groups them."""
-    todo = list(root.get_children())
+def _walk(declarations: list[Any]) -> Iterator[Any]:
+    """Declarations and those that they group."""
+    todo = [*declarations]
     while todo:
         c = todo.pop()
         yield c
-        if c.kind.name in _GROUPS:
-            todo += c.get_children()
+        if kind_of(c) in _GROUPS:
+            todo += children(c)
 
 
 def is_kernel(c: Any) -> bool:
-    return any(k.kind.name == "CUDAGLOBAL_ATTR" for k in c.get_children())
+    return any(kind_of(k) == "CUDAGLOBAL_ATTR" for k in attributes_of(c))
 
 
 def _scopes(c: Any) -> list[str]:
     """The namespaces around a declaration, the outermost first; "" before them."""
     names: list[str] = []
-    while (c := c.semantic_parent) is not None and c.kind.name != "TRANSLATION_UNIT":
-        if c.kind.name == "NAMESPACE" and c.spelling:
+    while (c := c.semantic_parent) is not None and kind_of(c) != "TRANSLATION_UNIT":
+        if kind_of(c) == "NAMESPACE" and c.spelling:
             names.insert(0, c.spelling)
     return ["", *names]
 
@@ -233,24 +273,22 @@ def _within(d: Diagnostic, span: tuple[str, int, int]) -> bool:
     return d.file == span[0] and span[1] <= d.line <= span[2]
 
 
-def _functions(root: Any) -> list[tuple[str, int, int]]:
-    """The extents of all functions with bodies of the source."""
-    spans, todo = [], [root]
+def _functions(declarations: list[Any]) -> list[tuple[str, int, int]]:
+    """The extents of all functions with bodies among declarations and in what groups them."""
+    spans, todo = [], [declarations]
     while todo:
-        for c in todo.pop().get_children():
-            if c.kind.name in ("NAMESPACE", "LINKAGE_SPEC", "STRUCT_DECL", "CLASS_DECL",
+        for c in todo.pop():
+            if kind_of(c) in ("NAMESPACE", "LINKAGE_SPEC", "STRUCT_DECL", "CLASS_DECL",
                                "CLASS_TEMPLATE", "UNEXPOSED_DECL"):
-                todo.append(c)
-            elif c.kind.name in ("FUNCTION_DECL", "CXX_METHOD", "FUNCTION_TEMPLATE", "CONSTRUCTOR",
+                todo.append(children(c))
+            elif kind_of(c) in ("FUNCTION_DECL", "CXX_METHOD", "FUNCTION_TEMPLATE", "CONSTRUCTOR",
                                  "VAR_DECL"):
                 spans.append(_span(c))
     return spans
 
 
-def arguments(arch: str, include: Sequence[str] = (), define: Sequence[str] = (),
-              std: str = "c++17", fast_math: bool = False,
-              flags: Sequence[str] = ()) -> list[str]:
-    """Clang's command line for a device target; `flags` stand at its end as they are."""
+def arguments(arch: str, std: str = "c++17", fast_math: bool = False) -> list[str]:
+    """Clang's command line for a device target, as far as it is the same for every project."""
     m = re.match(r"(?:sm|compute)_(\d+)[af]?$", arch)
     if m is None:
         raise NvirError(f"'{arch}' is no architecture: sm_80, sm_90a …")
@@ -263,43 +301,61 @@ def arguments(arch: str, include: Sequence[str] = (), define: Sequence[str] = ()
             "-Wno-error=c++11-narrowing", "-Xclang", "-fnative-half-type",
             "-Xclang", "-fnative-half-arguments-and-returns", "-fno-exceptions",
             "-U__CUDA_ARCH__", f"-D__CUDA_ARCH__={number}0", "-D__NVCC__", "-D__CUDACC__",
-            "-isystem", str(HEADERS), "-include", str(HEADERS / "nvir_cuda.h")]
-    if fast_math:
-        made.append("-DNVIR_FAST_MATH=1")
-    made += [f"-I{path}" for path in include]
-    return [*made, *(f"-D{text}" for text in define), *flags]
+            "-isystem", str(HEADERS)]
+    return [*made, "-DNVIR_FAST_MATH=1"] if fast_math else made
 
 
 def parse(text: str, file: str, arch: str, include: Sequence[str] = (),
           define: Sequence[str] = (), std: str = "c++17",
-          fast_math: bool = False, flags: Sequence[str] = ()) -> Parsed:
-    """Parse a source text; `file` names it, and its folder is searched for includes."""
+          fast_math: bool = False, flags: Sequence[str] = (), keep: Keep | None = None) -> Parsed:
+    """Parse a source text; `file` names it, and its folder is searched for includes. `flags` stand
+    at the end of clang's command line as they are, `keep` knows where nvir's header is kept."""
     if (at := too_long(text)) is not None:
         said = f"unsupported: more than {MOST_TOKENS:,} tokens in one statement"
         above = text[:at].splitlines() or [""]
         line = text.splitlines()[len(above) - 1]
         raise ParseError([Diagnostic(said, file, len(above), len(above[-1]) + 1, line)])
-    made = _parsed(text, file, given := arguments(arch, include, define, std, fast_math, flags),
-                   asked := instances(text))
+    given = arguments(arch, std, fast_math)
+    project = [*(f"-I{path}" for path in include), *(f"-D{text}" for text in define), *flags]
+    kept = keep(library().conf.lib._name, given, project, make) if keep is not None else None
+    if kept is not None:
+        try:
+            return _with_instances(text, file, given, project, OwnHeader(*kept))
+        except _Unfit:
+            kept[0].unlink(missing_ok=True)
+    return _with_instances(text, file, given, project, None)
+
+
+def _with_instances(text: str, file: str, given: list[str], project: list[str],
+                    own: OwnHeader | None) -> Parsed:
+    made = _parsed(text, file, given, project, asked := instances(text), own)
     told = {"".join(text.split()) for text in asked}
     more = [f"(void *)&{name}" for name in made.kernel_instances()]
     more = [x for x in more if "".join(x.replace("&::", "&").split()) not in told]
-    return _parsed(text, file, given, [*asked, *more]) if more else made
+    return _parsed(text, file, given, project, [*asked, *more], own) if more else made
 
 
-def _parsed(text: str, file: str, given: list[str], asked: list[str]) -> Parsed:
+def _parsed(text: str, file: str, given: list[str], project: list[str], asked: list[str],
+            own: OwnHeader | None) -> Parsed:
     """A translation unit of a text, and behind it the values that ask for instances."""
     cindex = library()
-    index = cindex.Index.create()
+    index = cindex.Index.create(excludeDecls=own is not None)
+    first = ["-include", str(FIRST)] if own is None else ["-include-pch", str(own.file)]
     lines = [" ".join(f"auto __nvir_instance{k} = {v};".split()) for k, v in enumerate(asked)]
     data = text.encode("utf-8", "surrogateescape")
     whole = data + "\n".join(["", "namespace {", *lines, "}", ""]).encode() if asked else data
     try:
-        unit = index.parse(file, args=given, unsaved_files=[(file, whole)],
+        unit = index.parse(file, args=[*given, *first, *project], unsaved_files=[(file, whole)],
                            options=_DETAILED | _KEEP_GOING)
     except cindex.TranslationUnitLoadError:
-        raise NvirError(f"{file}: libclang cannot read it ({' '.join(given[-6:])})") from None
-    made = Parsed(cindex, unit, file, text)
+        if own is not None:
+            raise _Unfit from None
+        said = " ".join([*given, *first, *project][-6:])
+        raise NvirError(f"{file}: libclang cannot read it ({said})") from None
+    if own is not None and any(d.severity == _FATAL and own.file.name in d.spelling
+                               for d in unit.diagnostics):
+        raise _Unfit
+    made = Parsed(cindex, unit, file, text, own=own)
     made.last_line = text.count("\n") + 1
     made.texts[file] = data.decode("latin-1")
     return made

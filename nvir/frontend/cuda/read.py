@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctypes import ArgumentError
 from typing import Any
 
-from nvir.frontend.cuda.parse import Parsed, parse
+from nvir.frontend.cuda.parse import Keep, Parsed, parse
 from nvir.frontend.cuda.reader import Reader
 from nvir.frontend.cuda.source import Source, no_kernel, source_of
 from nvir.frontend.depth import MAX_NESTING, on_a_large_stack, room
@@ -26,18 +26,20 @@ class UnsupportedSource(Unsupported):
         return str(self.diagnostic)
 
 
-def read_cuda(source: Any, arch: str = "sm_80", **options: Any) -> tuple[Unit, list[Diagnostic]]:
-    """The tree of a source, unchecked, and clang's warnings.
+def read_cuda(source: Any, arch: str = "sm_80", keep: Keep | None = None,
+              **options: Any) -> tuple[Unit, list[Diagnostic]]:
+    """The tree of a source, unchecked, and clang's warnings. `keep`: as `parse` has it.
 
     Raises ParseError with clang's diagnostics where a function that a kernel reaches is wrong,
     and where there is no kernel; Unsupported, with its place, for C++ that the tree cannot say.
     """
     s = source_of(source, **options)
-    return on_a_large_stack(lambda: _read(s, arch))
+    return on_a_large_stack(lambda: _read(s, arch, keep))
 
 
-def _read(s: Source, arch: str) -> tuple[Unit, list[Diagnostic]]:
-    parsed = parse(s.text, s.name, arch, s.include, s.define, s.std, s.fast_math, s.flags)
+def _read(s: Source, arch: str, keep: Keep | None) -> tuple[Unit, list[Diagnostic]]:
+    parsed = parse(s.text, s.name, arch, s.include, s.define, s.std, s.fast_math, s.flags,
+                   keep)
     reader = Reader(parsed, s.unroll)
     problem: NvirError | None = None
     unit = Unit()

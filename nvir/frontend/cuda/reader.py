@@ -21,7 +21,16 @@ from nvir.frontend.builtins.registry import rows
 from nvir.frontend.cuda.calls import CallReader
 from nvir.frontend.cuda.expressions import ExpressionReader
 from nvir.frontend.cuda.kernel_names import nvcc_name
-from nvir.frontend.cuda.libclang import evaluate, initialiser, pointer_of
+from nvir.frontend.cuda.libclang import (
+    attributes_of,
+    children,
+    evaluate,
+    initialiser,
+    kind_of,
+    pointer_of,
+    position,
+    type_kind,
+)
 from nvir.frontend.cuda.parse import Parsed
 from nvir.frontend.cuda.statements import StatementReader
 from nvir.frontend.cuda.types import TypeReader
@@ -74,9 +83,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         self.variables: list[Any] = []  # the cursors of variables of device memory
         self.template_values: dict[str, int] = {}
         self.temporaries = 0
-        self.files: dict[str, bool] = {}
-        self.top = [c for c in parsed.cursor.get_children()
-                    if not c.kind.is_preprocessing() and not self.is_own(c)]
+        self.top = parsed.declarations
 
     # ------------------------------------------------------------- the unit
 
@@ -101,9 +108,9 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         todo = list(self.top)
         while todo:
             c = todo.pop()
-            name = c.kind.name
+            name = kind_of(c)
             if name in _SCOPES:
-                todo += c.get_children()
+                todo += children(c)
             if name in _BODIES:
                 if self.has(c, "CUDAGLOBAL_ATTR"):
                     if c.is_definition():
@@ -120,12 +127,12 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         """Instances of kernel templates that a body names, through instances of its callees."""
         todo, seen = [body], set()
         while todo:
-            for c in todo.pop().get_children():
+            for c in children(todo.pop()):
                 todo.append(c)
-                if c.kind.name not in ("DECL_REF_EXPR", "MEMBER_REF_EXPR", "CALL_EXPR"):
+                if kind_of(c) not in ("DECL_REF_EXPR", "MEMBER_REF_EXPR", "CALL_EXPR"):
                     continue
                 target = c.referenced
-                if target is None or target.kind.name not in _BODIES or self.is_own(target):
+                if target is None or kind_of(target) not in _BODIES or self.is_own(target):
                     continue
                 key = pointer_of(target.canonical)
                 if key in seen or key in found:
@@ -147,7 +154,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
 
     def is_instance(self, c: Any) -> bool:
         """Whether a function is an instance of a template, or of one's member."""
-        while c is not None and c.kind.name not in ("TRANSLATION_UNIT", "NAMESPACE"):
+        while c is not None and kind_of(c) not in ("TRANSLATION_UNIT", "NAMESPACE"):
             if c.get_num_template_arguments() > 0:
                 return True
             c = c.semantic_parent
@@ -157,9 +164,9 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         found, todo = [], deque(self.top)
         while todo:
             c = todo.popleft()
-            if c.kind.name in ("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL"):
-                todo += c.get_children()
-            elif c.kind.name == "VAR_DECL":
+            if kind_of(c) in ("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL"):
+                todo += children(c)
+            elif kind_of(c) == "VAR_DECL":
                 external = c.storage_class.name == "EXTERN" and initialiser(c) is None
                 if not external and any(self.has(c, a) for a in _MEMORY):
                     found.append(c)
@@ -168,9 +175,8 @@ class Reader(StatementReader, ExpressionReader, CallReader):
     # ----------------------------------------------------------- questions
 
     def place(self, c: Any) -> tree.Place:
-        where = c.location
-        file = where.file
-        return tree.Place(file.name, where.line, where.column) if file is not None else tree.NOWHERE
+        file, line, column, _ = position(c)
+        return tree.Place(file, line, column) if file else tree.NOWHERE
 
     def where(self) -> str:
         return str(self.place(self.at)) if self.at is not None else self.parsed.file
@@ -182,23 +188,18 @@ class Reader(StatementReader, ExpressionReader, CallReader):
 
     def is_own(self, c: Any) -> bool:
         """Whether a declaration stands in nvir's own headers (or is clang's)."""
-        file = c.location.file
-        if file is None:
-            return True
-        known = self.files.get(file.name)
-        if known is None:
-            known = self.files[file.name] = self.parsed.is_own(file.name)
-        return known
+        file = position(c)[0]
+        return not file or self.parsed.is_own(file)
 
     def has(self, c: Any, attribute: str) -> bool:
-        return any(k.kind.name == attribute for k in c.get_children())
+        return any(kind_of(k) == attribute for k in attributes_of(c))
 
     def annotations(self, c: Any) -> Annotations:
         made = Annotations()
-        for k in c.get_children():
-            name = k.kind.name
+        for k in attributes_of(c):
+            name = kind_of(k)
             if name == "ANNOTATE_ATTR":
-                values = [evaluate(v) for v in k.get_children()]
+                values = [evaluate(v) for v in children(k)]
                 made.names[k.spelling] = [int(v) for v in values if v is not None]
             elif name.endswith("_ATTR"):
                 made.names[name] = []
@@ -209,12 +210,12 @@ class Reader(StatementReader, ExpressionReader, CallReader):
 
     def bases(self, declaration: Any) -> list[Any]:
         """The types of a class's bases; of an instance, what its template says of itself."""
-        found = [c for c in declaration.get_children() if c.kind.name == "CXX_BASE_SPECIFIER"]
+        found = [c for c in children(declaration) if kind_of(c) == "CXX_BASE_SPECIFIER"]
         if not found and declaration.get_num_template_arguments() > 0:
             template = self.template_of(declaration)
             if template is not None:
-                found = [c for c in template.get_children()
-                         if c.kind.name == "CXX_BASE_SPECIFIER"]
+                found = [c for c in children(template)
+                         if kind_of(c) == "CXX_BASE_SPECIFIER"]
                 if any(c.type.get_size() < 0 for c in found):
                     return []
         return [c.type for c in found]
@@ -238,7 +239,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         made = tree.Function(
             definition.spelling, self.types.read(definition.result_type),
             self.parameters(definition, notes), storage=self.storage(definition),
-            variadic=definition.type.kind.name == "FUNCTIONPROTO"
+            variadic=type_kind(definition.type) == "FUNCTIONPROTO"
             and definition.type.is_function_variadic(),
             link_name=definition.mangled_name.lstrip("\x01"),
             attributes=self.attributes(notes), place=self.place(definition),
@@ -274,7 +275,7 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         made.name = f"{made.name}_{text}"
 
     def storage(self, c: Any) -> str:
-        if c.storage_class.name == "STATIC" and c.kind.name == "FUNCTION_DECL":
+        if c.storage_class.name == "STATIC" and kind_of(c) == "FUNCTION_DECL":
             return "static"
         return "weak" if c.get_num_template_arguments() > 0 else ""
 
@@ -317,13 +318,13 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         return tuple(made)
 
     def is_method(self, c: Any) -> bool:
-        if c.kind.name == "FUNCTION_TEMPLATE":
+        if kind_of(c) == "FUNCTION_TEMPLATE":
             return False
-        return c.kind.name in _METHODS and not c.is_static_method()
+        return kind_of(c) in _METHODS and not c.is_static_method()
 
     def body(self, c: Any, made: tree.Function) -> None:
         """Read the body of a function that was declared."""
-        block = next((k for k in c.get_children() if k.kind.name == "COMPOUND_STMT"), None)
+        block = next((k for k in children(c) if kind_of(k) == "COMPOUND_STMT"), None)
         if block is None:
             return
         self.cursors.append(c)
@@ -331,19 +332,19 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         self.captures = self.captured_names(c)
         self.template_values = self.template_arguments(c)
         statements = []
-        if c.kind.name == "CONSTRUCTOR":
+        if kind_of(c) == "CONSTRUCTOR":
             statements += self.member_initialisers(c)
         made.body = self.compound(block, before=statements)
 
     def template_arguments(self, c: Any) -> dict[str, int]:
         """The values of a template's parameters by name, for pragmas that name them."""
         values: dict[str, int] = {}
-        while c is not None and c.kind.name not in ("TRANSLATION_UNIT", "NAMESPACE"):
+        while c is not None and kind_of(c) not in ("TRANSLATION_UNIT", "NAMESPACE"):
             count = c.get_num_template_arguments()
             if count > 0:
                 template = self.template_of(c)
-                names = [k.spelling for k in template.get_children()
-                         if k.kind.name.startswith("TEMPLATE_") and "PARAMETER" in k.kind.name]
+                names = [k.spelling for k in children(template)
+                         if kind_of(k).startswith("TEMPLATE_") and "PARAMETER" in kind_of(k)]
                 for k, name in enumerate(names[:count]):
                     try:
                         kind = c.get_template_argument_kind(k).name

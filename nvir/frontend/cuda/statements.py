@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nvir.frontend.cuda.base import Base
-from nvir.frontend.cuda.libclang import evaluate, initialiser, pointer_of
+from nvir.frontend.cuda.libclang import (
+    children,
+    evaluate,
+    initialiser,
+    is_expression,
+    kind_of,
+    pointer_of,
+)
 from nvir.frontend.cuda.text import call_tokens, for_header, header, parse_asm, pragma, substituted
 from nvir.frontend.cuda.unroll import written_out
 from nvir.frontend.tree import expressions as x
@@ -27,17 +34,17 @@ class StatementReader(Base):
     """Bodies of functions."""
 
     def compound(self, c: Any, before: Sequence[s.Stmt] = ()) -> s.Compound:
-        made = [*before, *(self.stmt(k) for k in c.get_children())]
+        made = [*before, *(self.stmt(k) for k in children(c))]
         return s.Compound(tuple(made), place=self.place(c))
 
     def stmt(self, c: Any) -> s.Stmt:
         self.at = c
         self.budget += 1
-        rule = _RULES.get(c.kind.name)
+        rule = _RULES.get(kind_of(c))
         if rule is not None:
             made: s.Stmt = rule(self, c)
             return made
-        if c.kind.is_expression():
+        if is_expression(c):
             e = self.effect(c)
             return s.ExprStmt(e, place=self.place(c))
         raise self.unsupported(_called(c), c)
@@ -46,20 +53,20 @@ class StatementReader(Base):
 
     def declarations(self, c: Any) -> s.Stmt:
         made: list[s.Stmt] = []
-        for k in c.get_children():
-            if k.kind.name == "VAR_DECL":
+        for k in children(c):
+            if kind_of(k) == "VAR_DECL":
                 made += self.local(k)
-            elif k.kind.name == "UNEXPOSED_DECL" and k.spelling.startswith("["):
+            elif kind_of(k) == "UNEXPOSED_DECL" and k.spelling.startswith("["):
                 made += self.bindings(k)
-            elif k.kind.name not in _TYPES:
+            elif kind_of(k) not in _TYPES:
                 raise self.unsupported(_called(k), k)
         return made[0] if len(made) == 1 else s.Compound(tuple(made), False, place=self.place(c))
 
     def bindings(self, c: Any) -> list[s.Stmt]:
         """`auto [a, b] = e`: a variable without a name, whose fields the names are."""
-        kids = list(c.get_children())
-        names = [k for k in kids if k.kind.name == "UNEXPOSED_DECL"]
-        start = next(k for k in reversed(kids) if k.kind.is_expression())
+        kids = children(c)
+        names = [k for k in kids if kind_of(k) == "UNEXPOSED_DECL"]
+        start = next(k for k in reversed(kids) if is_expression(k))
         t = self.types.read(c.type)
         v = Variable(f"__bound{self.fresh()}", t, place=self.place(c))
         copy = isinstance(strip(t), Record | Reference)
@@ -136,7 +143,7 @@ class StatementReader(Base):
     # ------------------------------------------------------------- branches
 
     def if_(self, c: Any) -> s.Stmt:
-        kids = list(c.get_children())
+        kids = children(c)
         before, kids = self.condition_variables(kids)
         cond, then = kids[0], kids[1]
         known = evaluate(cond) if re.match(r"if\s+constexpr", self.spelled(c, 40)) else None
@@ -151,14 +158,14 @@ class StatementReader(Base):
     def condition_variables(self, kids: list[Any]) -> tuple[list[s.Stmt], list[Any]]:
         """The declarations in front of a condition."""
         before: list[s.Stmt] = []
-        while kids and kids[0].kind.name in ("DECL_STMT", "VAR_DECL"):
+        while kids and kind_of(kids[0]) in ("DECL_STMT", "VAR_DECL"):
             k = kids.pop(0)
-            before += self.local(k) if k.kind.name == "VAR_DECL" else [self.stmt(k)]
+            before += self.local(k) if kind_of(k) == "VAR_DECL" else [self.stmt(k)]
         return before, kids
 
     def switch(self, c: Any) -> s.Stmt:
         hidden = self.switch_variables(c)
-        before, kids = self.condition_variables(list(c.get_children()))
+        before, kids = self.condition_variables(children(c))
         before = hidden + before
         cond = self.expr(kids[0])
         t = strip(self.types.read(kids[0].type))
@@ -176,12 +183,12 @@ class StatementReader(Base):
         if found is None or len(found) < 2:
             return []
         declared: dict[int, Any] = {}
-        todo = list(c.get_children())
+        todo = children(c)
         while todo:
             k = todo.pop()
-            todo += k.get_children()
-            d = k.referenced if k.kind.name == "DECL_REF_EXPR" else None
-            if d is not None and d.kind.name == "VAR_DECL" and d.location.file is not None \
+            todo += children(k)
+            d = k.referenced if kind_of(k) == "DECL_REF_EXPR" else None
+            if d is not None and kind_of(d) == "VAR_DECL" and d.location.file is not None \
                     and d.location.file.name == start.file.name \
                     and start.offset < d.location.offset < found[0]:
                 declared[d.location.offset] = d
@@ -190,7 +197,7 @@ class StatementReader(Base):
         return [one for at in sorted(declared) for one in self.local(declared[at])]
 
     def case(self, c: Any) -> s.Stmt:
-        kids = list(c.get_children())
+        kids = children(c)
         values = [self.case_value(k) for k in kids[:-1]]
         body = self.stmt(kids[-1])
         return s.Case(values[0], body, values[1] if len(values) > 1 else None,
@@ -204,7 +211,7 @@ class StatementReader(Base):
                             place=self.place(c))
 
     def default(self, c: Any) -> s.Stmt:
-        kids = list(c.get_children())
+        kids = children(c)
         return s.Default(self.stmt(kids[-1]) if kids else None, place=self.place(c))
 
     # ---------------------------------------------------------------- loops
@@ -231,7 +238,7 @@ class StatementReader(Base):
     def for_parts(self, c: Any) -> tuple[Any, Any, Any, Any]:
         """(init, cond, step, body) of a for, each but the body possibly None; the condition of
         one that declares a variable is a list."""
-        kids = list(c.get_children())
+        kids = children(c)
         body = kids.pop()
         if len(kids) == 3:
             return kids[0], kids[1], kids[2], body
@@ -256,7 +263,7 @@ class StatementReader(Base):
         return [*before, leave]
 
     def while_(self, c: Any, unroll: s.Unroll | None = None) -> s.Stmt:
-        kids = list(c.get_children())
+        kids = children(c)
         body = kids.pop()
         if len(kids) > 1:
             inner = self.condition_breaks(kids)
@@ -266,14 +273,14 @@ class StatementReader(Base):
         return s.While(self.expr(kids[0]), self.stmt(body), unroll, place=self.place(c))
 
     def do(self, c: Any, unroll: s.Unroll | None = None) -> s.Stmt:
-        body, cond = c.get_children()
+        body, cond = children(c)
         return s.Do(self.stmt(body), self.expr(cond), unroll, place=self.place(c))
 
     def range_for(self, c: Any, unroll: s.Unroll | None = None) -> s.Stmt:
         """`for (T v : array)` over a pointer to the elements."""
-        kids = list(c.get_children())
+        kids = children(c)
         declared, body = kids[0], kids[-1]
-        over = next(k for k in kids[1:-1] if k.kind.is_expression())
+        over = next(k for k in kids[1:-1] if is_expression(k))
         t = strip(self.types.read(over.type))
         if not isinstance(t, Array) or t.count is None:
             raise self.unsupported("a range-based for over anything but an array", c)
@@ -297,9 +304,9 @@ class StatementReader(Base):
 
     def attributed(self, c: Any) -> s.Stmt:
         """A statement with attributes in front, of which loop pragmas matter."""
-        kids = list(c.get_children())
+        kids = children(c)
         inner = kids[-1]
-        rule = _LOOPS.get(inner.kind.name)
+        rule = _LOOPS.get(kind_of(inner))
         if rule is None:
             return self.stmt(inner)
         self.at = inner
@@ -327,17 +334,17 @@ class StatementReader(Base):
     # ----------------------------------------------------------- jumps, asm
 
     def goto(self, c: Any) -> s.Stmt:
-        target = next(iter(c.get_children()), None)
+        target = next(iter(children(c)), None)
         if target is None:
             raise self.unsupported("a goto whose label libclang does not show", c)
         return s.Goto(target.spelling, place=self.place(c))
 
     def label(self, c: Any) -> s.Stmt:
-        kids = list(c.get_children())
+        kids = children(c)
         return s.Label(c.spelling, self.stmt(kids[-1]) if kids else None, place=self.place(c))
 
     def return_(self, c: Any) -> s.Stmt:
-        kids = list(c.get_children())
+        kids = children(c)
         if not kids:
             return s.Return(place=self.place(c))
         t = self.types.read(kids[0].type)
@@ -355,7 +362,7 @@ class StatementReader(Base):
         parts = parse_asm(tokens)
         if parts is None:
             raise self.unsupported("inline assembly that a macro builds", c)
-        operands = list(c.get_children())
+        operands = children(c)
         if len(operands) != len(parts.outputs) + len(parts.inputs):
             raise self.unsupported("inline assembly whose operands a macro builds", c)
         made = []
@@ -376,8 +383,8 @@ class StatementReader(Base):
         todo = [self.cursors[-1]] if self.cursors else []
         while todo:
             k = todo.pop()
-            todo += reversed(list(k.get_children()))
-            if k.kind.name in ("ASM_STMT", "MS_ASM_STMT") and begin(k) == begin(c):
+            todo += reversed(children(k))
+            if kind_of(k) in ("ASM_STMT", "MS_ASM_STMT") and begin(k) == begin(c):
                 found.append(k)
         at = next((n for n, k in enumerate(found) if k == c), None)
         return None if at is None else (at, len(found))
@@ -406,13 +413,13 @@ _ASM = ("asm", "__asm__", "__asm")
 
 
 def _guess(k: Any, parts: list[list[Any]]) -> int:
-    if k.kind.name == "DECL_STMT":
+    if kind_of(k) == "DECL_STMT":
         return 0
     return 1 if k.type.spelling == "bool" and not parts[1] else 2
 
 
 def _called(c: Any) -> str:
-    return str(c.kind.name).lower().replace("_", " ").replace("cxx ", "C++ ")
+    return str(kind_of(c)).lower().replace("_", " ").replace("cxx ", "C++ ")
 
 
 _LOOPS: dict[str, Any] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nvir.frontend import tree
-from nvir.frontend.cuda.libclang import pointer_of
+from nvir.frontend.cuda.libclang import children, kind_of, pointer_of, type_kind
 from nvir.frontend.tree.layout import LayoutError, layout
 from nvir.ir.errors import Unsupported
 
@@ -53,7 +53,7 @@ class TypeReader:
         return made
 
     def _type(self, t: Any) -> tree.CType:
-        kind = t.kind.name
+        kind = type_kind(t)
         if kind == "POINTER":
             pointee = t.get_pointee()
             space = _SPACES.get(pointee.get_address_space(), "")
@@ -99,7 +99,7 @@ class TypeReader:
             self.records[key] = made
             self.declared[made] = declaration
             return made
-        kind = {"UNION_DECL": "union", "CLASS_DECL": "class"}.get(declaration.kind.name, "struct")
+        kind = {"UNION_DECL": "union", "CLASS_DECL": "class"}.get(kind_of(declaration), "struct")
         if "(" in name or not name:
             name = "anon"
         made = self.records[key] = tree.Record(name, kind, place=self.reader.place(declaration))
@@ -144,8 +144,8 @@ class TypeReader:
             first = next(iter(t.get_fields()), None)
             own = first.get_field_offsetof() if first is not None else 0
             if own > 0:
-                virtual = any(k.kind.name in ("CXX_METHOD", "DESTRUCTOR") and k.is_virtual_method()
-                              for k in declaration.get_children())
+                virtual = any(kind_of(k) in ("CXX_METHOD", "DESTRUCTOR") and k.is_virtual_method()
+                              for k in children(declaration))
                 what = "virtual functions" if virtual else "a base class of a template"
                 raise Unsupported(
                     f"{what} of '{t.spelling}'" if virtual else f"'{t.spelling}': {what}",

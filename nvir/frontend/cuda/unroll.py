@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from nvir.frontend.cuda.libclang import (
     binary_operator,
+    children,
     evaluate,
     initialiser,
+    kind_of,
     pointer_of,
+    type_kind,
     unary_operator,
 )
 from nvir.frontend.tree import expressions as x
@@ -49,7 +52,7 @@ def rounds(init: Any, cond: Any, step: Any) -> tuple[Any, int] | None:
         return None
     value = None if begin is None else evaluate(begin)
     compare = _COMPARE.get(binary_operator(cond))
-    sides = list(cond.get_children())
+    sides = children(cond)
     if not isinstance(value, int) or compare is None or len(sides) != 2:
         return None
     end, change = evaluate(sides[1]), _change(step, v)
@@ -66,13 +69,13 @@ def rounds(init: Any, cond: Any, step: Any) -> tuple[Any, int] | None:
 def _start(init: Any) -> tuple[Any, Any]:
     """(the loop variable's declaration, its first value): of `int i = 0`, and of `i = 0` where
     `i` is a variable of the block that nothing else can reach."""
-    kids = list(init.get_children()) if init is not None else []
-    if kids and init.kind.name == "DECL_STMT":
+    kids = children(init) if init is not None else []
+    if kids and kind_of(init) == "DECL_STMT":
         v = kids[0]
-        return (v, initialiser(v)) if len(kids) == 1 and v.kind.name == "VAR_DECL" else (None, None)
-    if len(kids) == 2 and binary_operator(init) == "=" and kids[0].kind.name == "DECL_REF_EXPR":
+        return (v, initialiser(v)) if len(kids) == 1 and kind_of(v) == "VAR_DECL" else (None, None)
+    if len(kids) == 2 and binary_operator(init) == "=" and kind_of(kids[0]) == "DECL_REF_EXPR":
         v = kids[0].referenced
-        if v is not None and v.kind.name == "VAR_DECL" and not _is_reached(v):
+        if v is not None and kind_of(v) == "VAR_DECL" and not _is_reached(v):
             return v, kids[1]
     return None, None
 
@@ -82,29 +85,29 @@ def _is_reached(v: Any) -> bool:
     function, or its address, a reference to it or a closure around it may exist."""
     around = v.semantic_parent
     if v.storage_class.name in ("STATIC", "EXTERN") or around is None or (
-        around.kind.name not in ("FUNCTION_DECL", "CXX_METHOD") or "REF" in v.type.kind.name
+        kind_of(around) not in ("FUNCTION_DECL", "CXX_METHOD") or "REF" in type_kind(v.type)
     ):
         return True
     todo = [around]
     while todo:
         c = todo.pop()
-        kids = list(c.get_children())
+        kids = children(c)
         todo += kids
-        name = c.kind.name
-        named = any(k.kind.name == "DECL_REF_EXPR" and _is_name(k, v) for k in kids)
+        name = kind_of(c)
+        named = any(kind_of(k) == "DECL_REF_EXPR" and _is_name(k, v) for k in kids)
         if name == "LAMBDA_EXPR" or (named and (
             name == "CALL_EXPR" or (name == "UNARY_OPERATOR" and unary_operator(c) == "&")
-            or (name == "VAR_DECL" and c.type.kind.name == "LVALUEREFERENCE")
+            or (name == "VAR_DECL" and type_kind(c.type) == "LVALUEREFERENCE")
         )):
             return True
     return False
 
 
 def _change(step: Any, v: Any) -> Callable[[int], int] | None:
-    kids = list(step.get_children())
+    kids = children(step)
     if not kids or not _is_name(kids[0], v):
         return None
-    if step.kind.name == "UNARY_OPERATOR":
+    if kind_of(step) == "UNARY_OPERATOR":
         amount = {"x++": 1, "++x": 1, "x--": -1, "--x": -1}.get(unary_operator(step))
         return None if amount is None else lambda a: a + amount
     operation = _STEPS.get(binary_operator(step))
@@ -115,12 +118,12 @@ def _change(step: Any, v: Any) -> Callable[[int], int] | None:
 
 
 def _is_name(c: Any, v: Any) -> bool:
-    while c.kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
-        kids = list(c.get_children())
+    while kind_of(c) in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
+        kids = children(c)
         if len(kids) != 1:
             return False
         c = kids[0]
-    d = c.referenced if c.kind.name == "DECL_REF_EXPR" else None
+    d = c.referenced if kind_of(c) == "DECL_REF_EXPR" else None
     return d is not None and pointer_of(d) == pointer_of(v)
 
 
@@ -131,16 +134,16 @@ def _allows(body: Any, v: Any) -> tuple[bool, bool]:
         return False, False
     while todo:
         c = todo.pop()
-        kids = list(c.get_children())
+        kids = children(c)
         todo += kids
-        name = c.kind.name
+        name = kind_of(c)
         if name in _STOP:
             return False, False
         if name == "VAR_DECL" and (c.storage_class.name in ("STATIC", "EXTERN") or any(
-            k.kind.name == "CUDASHARED_ATTR" for k in kids)):
+            kind_of(k) == "CUDASHARED_ATTR" for k in kids)):
             return False, False
-        if name == "VAR_DECL" and c.type.kind.name == "LVALUEREFERENCE" and any(
-            k.kind.name == "DECL_REF_EXPR" and _is_name(k, v) for k in kids
+        if name == "VAR_DECL" and type_kind(c.type) == "LVALUEREFERENCE" and any(
+            kind_of(k) == "DECL_REF_EXPR" and _is_name(k, v) for k in kids
         ):
             return False, False
         if name in ("UNARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR", "BINARY_OPERATOR") and kids:
@@ -149,7 +152,7 @@ def _allows(body: Any, v: Any) -> tuple[bool, bool]:
                 written = unary_operator(c) in ("x++", "x--", "++x", "--x", "&")
             if written and _is_name(kids[0], v):
                 return False, False
-        if name == "CALL_EXPR" and any(_is_name(a, v) and a.kind.name == "DECL_REF_EXPR"
+        if name == "CALL_EXPR" and any(_is_name(a, v) and kind_of(a) == "DECL_REF_EXPR"
                                        for a in c.get_arguments() if a is not None):
             return False, False  # perhaps by reference
         if name == "ARRAY_SUBSCRIPT_EXPR" and len(kids) == 2:
@@ -162,24 +165,24 @@ def _jumps(body: Any, kind: str) -> bool:
     todo = [body]
     while todo:
         c = todo.pop()
-        if c.kind.name == kind:
+        if kind_of(c) == kind:
             return True
-        if c.kind.name not in _LOOPS:
-            todo += c.get_children()
+        if kind_of(c) not in _LOOPS:
+            todo += children(c)
     return False
 
 
 def _local_array(c: Any) -> bool:
-    while c.kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR", "ARRAY_SUBSCRIPT_EXPR"):
-        kids = list(c.get_children())
+    while kind_of(c) in ("UNEXPOSED_EXPR", "PAREN_EXPR", "ARRAY_SUBSCRIPT_EXPR"):
+        kids = children(c)
         if not kids:
             return False
         c = kids[0]
-    d = c.referenced if c.kind.name == "DECL_REF_EXPR" else None
-    if d is None or d.kind.name != "VAR_DECL" or d.type.kind.name != "CONSTANTARRAY":
+    d = c.referenced if kind_of(c) == "DECL_REF_EXPR" else None
+    if d is None or kind_of(d) != "VAR_DECL" or type_kind(d.type) != "CONSTANTARRAY":
         return False
-    shared = any(k.kind.name.startswith("CUDA") for k in d.get_children())
-    return not shared and d.semantic_parent.kind.name not in ("TRANSLATION_UNIT", "NAMESPACE")
+    shared = any(kind_of(k).startswith("CUDA") for k in children(d))
+    return not shared and kind_of(d.semantic_parent) not in ("TRANSLATION_UNIT", "NAMESPACE")
 
 
 def _mentions(c: Any, v: Any) -> bool:
@@ -188,7 +191,7 @@ def _mentions(c: Any, v: Any) -> bool:
         k = todo.pop()
         if _is_name(k, v):
             return True
-        todo += k.get_children()
+        todo += children(k)
     return False
 
 

@@ -36,6 +36,7 @@ from nvir.ir.opcodes.legal import (
     vector_bits,
 )
 from nvir.ptx.reader import KNOWN_VERSION
+from nvir.ptx.rules.targets import TARGET
 
 # Modifiers that the assembler takes several times.
 _TWICE = frozenset(("approx", "NaN", "relu", "sat", "satfinite", "shiftamt", "sync", "uni"))
@@ -45,7 +46,8 @@ _SINGLE = frozenset((OpKind.WARP, OpKind.BARRIER, OpKind.ARRIVE, OpKind.MBARRIER
 _ODD = (3, 5, 6, 7)  # elements that no vector has
 WIDE = 100  # the first architecture with accesses of 256 bits
 NO_32_BIT = 90  # architectures from which on a 32-bit address is an error
-TARGET = re.compile(r"(?:sm|compute)_(\d+)([af]?)$")
+
+
 def _misfit(slots: Combination, mods: tuple[str, ...]) -> tuple[float, str]:
     """How far modifiers are from a combination, and what is wrong; 0: they fit. What lacks is
     nearer than what is too much, and that nearer than what stands for something else."""

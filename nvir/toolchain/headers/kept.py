@@ -14,13 +14,14 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import attrs
 
+from nvir.toolchain.errors import ToolError
 from nvir.toolchain.headers.includes import pairs
-from nvir.toolchain.process import run
+from nvir.toolchain.process import cache_folder, run
 
 HEADERS = Path(__file__).parents[1] / "clang_include"  # what clang asks for and CUDA no longer has
 FIRST = HEADERS / "first"  # what is found before all others
@@ -56,13 +57,18 @@ class HeaderFacts:
     @staticmethod
     def read(command: Sequence[str], listed: str, below: HeaderFacts) -> HeaderFacts:
         """Those of the files in clang's list, and others. The command takes the kept file."""
+        done = run([*command, "-dM", "-E", os.devnull], cwd=Path.cwd())
+        macros = {m[1]: m[2] or "" for m in _DEFINE.finditer(done.stdout)}
+        return HeaderFacts.of_files((path for _, path in entered(listed)), macros, below)
+
+    @staticmethod
+    def of_files(paths: Iterable[str], macros: dict[str, str], below: HeaderFacts) -> HeaderFacts:
+        """Those of files, and others; with these macros."""
         called, words = set[str](), set[bytes]()
-        for path in map(Path, dict.fromkeys(path for _, path in entered(listed))):
+        for path in map(Path, dict.fromkeys(paths)):
             if not path.is_relative_to(FIRST):  # which nothing hides
                 called |= {path.name, path.parent.name}
             words.update(path.read_bytes().translate(_BLANK).split())
-        done = run([*command, "-dM", "-E", os.devnull], cwd=Path.cwd())
-        macros = {m[1]: m[2] or "" for m in _DEFINE.finditer(done.stdout)}
         named = {x for word in words if not (x := word.decode())[0].isdigit()}
         return HeaderFacts(below.called | (called - {"include"}), below.words | named, macros)
 
@@ -98,10 +104,55 @@ def of_all(command: Sequence[str], project: Sequence[str], folder: Path) -> Path
             ".names": str(HeaderFacts.read(on(file, command), listed, HeaderFacts()))})
         return kept if there else None
 
+    return _serving(command, project, one)[0]
+
+
+def of_library(library: str, command: Sequence[str], project: Sequence[str],
+               make: Callable[[Sequence[str], Path], list[str]]) -> tuple[Path, list[str]] | None:
+    """The same where a library makes the file, with its options: `make` does it of these and its
+    path, and tells what was read. The times of these headers are in its key."""
+    if os.environ.get("NVIR_PRECOMPILED") == "0":
+        return None
+
+    def one(command: Sequence[str], place: str) -> Path | None:
+        kept = folder / f"{key([library, *command], place + times)}.pch"
+        if kept.is_file():
+            kept.with_suffix(".used").touch()
+            return kept
+        with tempfile.TemporaryDirectory(dir=folder) as aside:
+            file = Path(aside) / kept.name
+            facts = HeaderFacts.of_files(make(command, file), {}, HeaderFacts())
+            replace(kept.with_suffix(".names"), str(facts))
+            file.rename(kept)
+        _tidy(folder)
+        return kept
+
+    try:
+        folder = cache_folder() / "headers"
+        folder.mkdir(exist_ok=True)
+        times = _times(command)
+        kept, given = _serving(command, project, one)
+    except (OSError, ToolError):
+        return None
+    return (kept, given) if kept is not None else None
+
+
+def _times(command: Sequence[str]) -> str:
+    """The times and sizes of all files in the folders of `-isystem`."""
+    folders = [value for option, value in pairs(command) if option == "-isystem"]
+    files = sorted(os.path.join(at, name) for folder in folders
+                   for at, _, names in os.walk(folder) for name in names)
+    return str([(x.st_mtime_ns, x.st_size) for x in map(os.stat, files)])
+
+
+def _serving(command: Sequence[str], project: Sequence[str],
+             one: Callable[[Sequence[str], str], Path | None]) -> tuple[Path | None, list[str]]:
+    """The file of a command or, where options of a project change what its headers mean, of these
+    as well, and all of them; `one` makes it of options and a folder."""
     kept = one(command, "")
     hung = hung_on(project, HeaderFacts.of(kept)) if kept else []
-    return one([*command, *(x for h in hung for x in h.split("\0")[:2])],
-               os.getcwd()) if hung else kept
+    whole = [*command, *(x for h in hung for x in h.split("\0")[:2])]
+    return one(whole, os.getcwd()) if hung else kept, whole
 
 
 def wished(kept: Path, start: str) -> bool:

@@ -29,11 +29,12 @@ import attrs
 
 from nvir.analysis.induction import TripCount
 from nvir.ir import Block, Builder, Constant, Function, Instruction, Value, form
+from nvir.ir.block import NOUNROLL
 from nvir.passes.loop.pipeline.body import StageLayout
 from nvir.passes.loop.unroll.fold import move_of
 from nvir.passes.loop.unroll.guard import Guard
 from nvir.passes.loop.unroll.prepare import CopyRegion
-from nvir.passes.loop.unroll.transform import NOUNROLL, delete_blocks, incoming
+from nvir.passes.loop.unroll.transform import delete_blocks, incoming
 
 PIPELINED = "pipelined"  # the flag of a kernel's header
 REST = "pipeline rest"  # the flag of the loop that does the rest

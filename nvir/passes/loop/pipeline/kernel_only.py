@@ -19,11 +19,12 @@ Source   B. R. Rau et al., "Code Generation Schema for Modulo Scheduled Loops", 
 from __future__ import annotations
 
 from nvir.ir import Block, Builder, Constant, Instruction, Value, form, undef
+from nvir.ir.block import NOUNROLL
 from nvir.passes.loop.pipeline.body import Body, StageLayout
 from nvir.passes.loop.pipeline.expand import PIPELINED, ExpandedLoop
 from nvir.passes.loop.unroll.fold import move_of
 from nvir.passes.loop.unroll.prepare import CopyRegion
-from nvir.passes.loop.unroll.transform import NOUNROLL, delete_blocks, incoming
+from nvir.passes.loop.unroll.transform import delete_blocks, incoming
 
 Key = tuple[Value, int, int]  # value, stage of its copy, step
 

@@ -42,6 +42,7 @@ import attrs
 from nvir.analysis.divergence import Divergence
 from nvir.analysis.induction import trip_count
 from nvir.ir import Block, Function, Loop, NvirError
+from nvir.ir.block import NOUNROLL
 from nvir.ir.clone import clone_function
 from nvir.ir.text.trace import looking_at, note, step
 from nvir.passes.context import Context
@@ -66,7 +67,6 @@ from nvir.passes.loop.pipeline.schedule_file import (
     staged_by,
 )
 from nvir.passes.loop.unroll.prepare import CopyRegion, Refusals
-from nvir.passes.loop.unroll.transform import NOUNROLL
 from nvir.passes.loop.unroll.unroll_decision import decide
 from nvir.passes.policies import PipelineSlots, decision_policy, slots_of
 from nvir.passes.remarks import Code, analysis, missed, passed

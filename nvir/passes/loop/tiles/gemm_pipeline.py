@@ -43,6 +43,7 @@ from nvir.analysis.divergence import Divergence, divergence
 from nvir.analysis.induction import trip_count
 from nvir.assembler.regalloc.predict import predict
 from nvir.ir import Block, Function, Instruction, Loop, OpKind, capability, natural_loops
+from nvir.ir.block import NOUNROLL
 from nvir.ir.clone import clone_function
 from nvir.passes.context import Context
 from nvir.passes.loop.tiles import asynchronous as gemm_async
@@ -66,7 +67,6 @@ from nvir.passes.loop.tiles.reasons import TileReason, TileRefused
 from nvir.passes.loop.tiles.recognise import Recogniser, TileLoop, is_candidate
 from nvir.passes.loop.tiles.stages import describe, listing, pending_groups
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals, regions
-from nvir.passes.loop.unroll.transform import NOUNROLL
 from nvir.passes.remarks import Code, analysis, missed, passed
 
 MADE = passed(

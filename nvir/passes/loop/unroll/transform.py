@@ -37,6 +37,7 @@ from typing import Any
 import attrs
 
 from nvir.ir import VOID, Block, Constant, Function, Instruction, Undef, Value, form, successors
+from nvir.ir.block import NOUNROLL
 from nvir.ir.clone import Renaming, clone_blocks, place
 from nvir.ir.ssa.rewrite import can_stand_for, join_spelling
 from nvir.passes.loop.unroll.fold import Folder, move_of
@@ -44,7 +45,6 @@ from nvir.passes.loop.unroll.prepare import CopyRegion
 
 Copy = dict[Any, Any]  # value or block of the loop -> what it is in a copy
 UNROLLED = "unrolled"  # the flag of a header whose loop was unrolled
-NOUNROLL = "nounroll"  # the pragma that keeps the assembler from doing it again
 
 
 @attrs.frozen(eq=False)

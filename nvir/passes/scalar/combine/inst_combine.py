@@ -32,7 +32,7 @@ from nvir.ir import Constant, Form, Function, Instruction, OpKind, Type, Value, 
 from nvir.ir.opcodes.evaluate import evaluate, literal_of
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
-from nvir.passes.scalar.combine.integer_rules import RULES
+from nvir.passes.scalar.combine.integer_rules import LINES
 from nvir.passes.scalar.combine.rule_language import Matcher, rewrite
 from nvir.passes.scalar.combine.rules import RULES_BY_ROW, SWAPPED, RuleFunction
 
@@ -45,7 +45,7 @@ MAX_LOOKS = 40  # at one instruction: rules that undo each other would go on for
 @functools.cache
 def matcher() -> Matcher:
     """The integer rules, ready to be matched."""
-    return Matcher(RULES)
+    return Matcher(LINES)
 
 
 def run(function: Function, ctx: Context) -> bool:
@@ -120,7 +120,7 @@ class Combiner:
                         return literal_of(i.type, bits)
                 elif self._swap(i):
                     return i
-            found = self.matcher.candidates(i) if i.form.name in self.matcher.by_row else ()
+            found = self.matcher.candidates(i) if i.form.name in self.matcher.lines else ()
             if found:
                 made = rewrite(found, i, self.make)
                 if made is not None:

@@ -1,6 +1,6 @@
 """The integer rules of inst-combine: integer_rules.txt, in the language of rule_language.py.
 
-`RULES` is a table: tests/passes/test_inst_combine.py proves each line with z3, poison and undefined
+`LINES` is a table: tests/passes/test_integer_rules.py proves each with z3, poison and undefined
 behaviour included, at several widths. A rule must not cost instructions.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nvir.ir.opcodes import NVVM, Op, OpKind
 from nvir.ir.opcodes.form import load_rows
-from nvir.passes.scalar.combine.rule_language import Rule, read_rules
+from nvir.passes.scalar.combine.rule_language import by_row
 
 _INVERSES = {"eq": "ne", "ult": "uge", "ule": "ugt", "slt": "sge", "sle": "sgt"}
 
@@ -44,4 +44,4 @@ def _spread() -> str:
     return "\n".join(dict.fromkeys(x for x in "\n".join(lines).splitlines() if x))
 
 
-RULES: tuple[Rule, ...] = read_rules(_spread())
+LINES = by_row(_spread())

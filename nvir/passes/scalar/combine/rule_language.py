@@ -92,10 +92,13 @@ class Rule:
 # --------------------------------------------------------------------- reading
 
 
-def read_rules(text: str) -> tuple[Rule, ...]:
-    """The rules of a text: one a line, `#` before a comment line."""
-    lines = (line.strip() for line in text.splitlines())
-    return tuple(read_rule(line) for line in lines if line and not line.startswith("# "))
+def by_row(text: str) -> dict[str, list[str]]:
+    """The rules of a text, one a line, `#` before a comment line, by the row of their root."""
+    made: dict[str, list[str]] = {}
+    for line in map(str.strip, text.splitlines()):
+        if line and not line.startswith("# "):
+            made.setdefault(_head(line[1:].partition(" ")[0])[0], []).append(line)
+    return made
 
 
 def read_rule(line: str) -> Rule:
@@ -392,14 +395,11 @@ Candidates = tuple[tuple[Callable[[Instruction], Env | None], Rule], ...]
 
 
 class Matcher:
-    """The rules, found by what the root and its operands are."""
+    """The rules of `by_row`, found by what the root and its operands are; read when wanted."""
 
-    def __init__(self, rules: tuple[Rule, ...]) -> None:
-        self.by_row: dict[str, list[tuple[RuleOperation, Rule]]] = {}
-        for r in rules:
-            for left in variants(r.left):
-                assert isinstance(left, RuleOperation)
-                self.by_row.setdefault(left.row, []).append((left, r))
+    def __init__(self, lines: dict[str, list[str]]) -> None:
+        self.lines = lines
+        self._patterns: dict[str, list[tuple[RuleOperation, Rule]]] = {}
         self._compiled: dict[RuleOperation, Callable[[Instruction], Env | None]] = {}
         self._found: dict[Any, Candidates] = {}
 
@@ -416,11 +416,19 @@ class Matcher:
         if found is None:
             kinds = key[1 : 1 + len(operands)]
             found = self._found[key] = tuple(
-                (self._compile(left), r) for left, r in self.by_row.get(i.form.name, ())
+                (self._compile(left), r) for left, r in self._patterns_of(i.form.name)
                 if set(left.flags) <= set(i.form.mods)
                 and all(_may_be(x, k) for x, k in zip(left.operands, kinds, strict=True))
                 and (len(operands) != 2 or key[3] or not _same(left.operands))
             )
+        return found
+
+    def _patterns_of(self, row: str) -> list[tuple[RuleOperation, Rule]]:
+        found = self._patterns.get(row)
+        if found is None:
+            found = self._patterns[row] = [
+                (left, r) for r in map(read_rule, self.lines.get(row, ()))
+                for left in variants(r.left) if isinstance(left, RuleOperation)]
         return found
 
     def _compile(self, left: RuleOperation) -> Callable[[Instruction], Env | None]:

@@ -12,9 +12,9 @@ rest, which is exact.
 
 from __future__ import annotations
 
+from nvir.ir.block import NOUNROLL
 from nvir.ir.types import B64, SCALARS, U32, Type
 from nvir.ir.values import Value, constant, integer
-from nvir.passes.loop.unroll.transform import NOUNROLL
 from nvir.passes.select.rules.integer import chained, halves
 from nvir.passes.select.selector import Parts, Selector
 
