@@ -346,6 +346,7 @@ REMOVED: dict[str, dict[str, Made]] = {
     "structs": {
         "decomposed": gives(()), "leaves_of": gives([]), "apart": gives(None),
         "load": gives(None), "store": gives(None),
+        "aligned": lambda found, align: [(x, 1) for x in found],
         "phi": gives(None), "extract": gives(None), "call": gives(None), "leave": gives(None),
         "find_copies": gives(None), "finish": gives(None),
     },
@@ -362,7 +363,7 @@ REMOVED: dict[str, dict[str, Made]] = {
         "parse_template": lambda text, s=None: [AsmFragment(text)],
         "reconstruct": lambda fragments: "".join(x.text for x in fragments),
         "_operands": lambda g, s: _Operands(), "clobber": lambda name: name,
-        "_returned": gives(VOID), "has_effects": gives(False),
+        "_result_type": gives(VOID), "has_effects": gives(False),
         "_object": lambda *a: undef(I32), "_results": gives(None),
     },
     "registers": {

@@ -105,7 +105,7 @@ declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
     rows = [x.split()[0] for x in lines if x.startswith("MEM-")]
     assert rows[rows.index("MEM-03"):] == [
         "MEM-03", "MEM-25", "MEM-05", "MEM-04", "MEM-08", "MEM-12", "MEM-13", "MEM-15", "MEM-15",
-        "MEM-18", "MEM-01"]
+        "MEM-16", "MEM-18", "MEM-01"]
 
 
 def test_an_event_has_all_values_and_its_line_some():

@@ -171,6 +171,8 @@ class _CopyWriter:
         set_alignments("stores", r.to_align, self.stores)
         if r.source is not None:
             set_alignments("loads", r.source_align, self.loads)
+        note("MEM-16", "attributes", "volatile" if r.volatile else "none",
+             loads=len(self.loads), stores=len(self.stores))
 
     @step("MEM-03", "blocks")
     def blocks(self, done: Block) -> tuple[Block, ...]:

@@ -123,7 +123,9 @@ class _Splitter:
         reached = set(f.rpo)
         for block in [*f.rpo, *(b for b in f.blocks if b not in reached)]:
             for i in block:
-                if is_aggregate(i.type) or any(is_aggregate(v.type) for v in i.operands):
+                if i not in self.copies and (
+                    is_aggregate(i.type) or any(is_aggregate(v.type) for v in i.operands)
+                ):
                     self.rules[i.form.name](i)
         self.finish()
 
@@ -157,15 +159,17 @@ class _Splitter:
         return found
 
     @step("STR-05", "splitStruct", "v", tell=lambda made, work, v: f"{len(work.parts[v])} results "
-          f"of {v.type}, composite {composite(v.type)}, opcode 32")
+          f"of {v.type}, composite {composite(v.type)} align {align_of(composite(v.type))}, "
+          "opcode 32")
     def apart(self, v: Value) -> None:
         """splitStruct of a value that arrives whole, where the builder stands."""
-        if not leaves(v.type):
+        found = decomposed(v.type)
+        if not found:
             self.parts[v] = []
             return
         i = self.b.insert("splitStruct", (v,), aux=(v.type, composite(v.type)))
-        names = [f"{v.name or 'split'}.{k}" for k in range(len(leaves(v.type)))]
-        i.set_results([leaf.type for leaf in leaves(v.type)], names)
+        names = [f"{v.name or 'split'}.{k}" for k in range(len(found))]
+        i.set_results([leaf.type for leaf in found], names)
         self.parts[v] = list(i.results)
         self.whole[id(self.parts[v])] = v
 
@@ -211,18 +215,15 @@ class _Splitter:
         self.whole[id(self.parts[v])] = v
 
     @step("STR-09", "split load", "i", tell=lambda made, work, i:
-          [f"{x.type} align {x.aux}" for x in work.parts[i]] if i in work.parts else "a copy")
+          [f"{x.type} align {x.aux}" for x in work.parts[i]])
     def load(self, i: Instruction) -> None:
-        if i in self.copies:
-            return
         b, p = self.at(i), i.operands[0]
         t = i.type
-        align = int(i.aux or 0) or align_of(t)
         spelling = i.form.spelling
         out: list[Value] = []
-        for leaf in leaves(t):
+        for leaf, align in aligned(decomposed(t), int(i.aux or 0) or align_of(t)):
             q = self.address(p, leaf.offset)
-            out.append(b.insert(spelling, (q,), leaf.type, "split", aligned_at(align, leaf.offset)))
+            out.append(b.insert(spelling, (q,), leaf.type, "split", align))
         self.parts[i] = out
         self.dead.append(i)
         self.tell(i, "a load", t, "each leaf is loaded by itself")
@@ -244,11 +245,12 @@ class _Splitter:
         if isinstance(v, Constant) and not i.form.volatile and self.as_memory(v, p, align, i):
             self.dead.append(i)
             return
-        for leaf, x in zip(leaves(v.type), self.leaves_of(v), strict=True):
+        places = aligned(decomposed(v.type), align)
+        for (leaf, each), x in zip(places, self.leaves_of(v), strict=True):
             if isinstance(x, Undef) and not i.form.volatile:
                 continue
             q = self.address(p, leaf.offset)
-            b.insert(i.form.spelling, (x, q), VOID, aux=aligned_at(align, leaf.offset))
+            b.insert(i.form.spelling, (x, q), VOID, aux=each)
         self.dead.append(i)
         self.tell(i, "a store", v.type, "each leaf is stored by itself")
 
@@ -275,7 +277,7 @@ class _Splitter:
         b = self.at(i)
         new = [
             b.insert("phi", (), leaf.type, f"{i.name or 'phi'}.{k}", ())
-            for k, leaf in enumerate(leaves(i.type))
+            for k, leaf in enumerate(decomposed(i.type))
         ]
         self.parts[i] = list(new)
         self.phis.append((i, new))
@@ -378,16 +380,16 @@ class _Splitter:
         aligns = [int(x.aux or 0) or align_of(t) for x in (load, store)]
         b = self.at(store)
         self.dead += [store, load]
-        if size > self.limits.copy_bytes:
-            move(b, q, p, size, aligns[1], aligns[0])
-            how, why = "of memory", f"more than {self.limits.copy_bytes} bytes"
-        else:
-            padded = self.limits.padding or holds_union(t)
-            self.typed_copy(t, p, q, aligns, gaps(t) if padded else ())
-            how, why = "by element", "its elements keep their types, padding " + (
-                "comes along" if padded else "is left out"
-            )
+        large = size > self.limits.copy_bytes
+        padded = self.limits.padding or holds_union(t)
+        how, why = ("of memory", f"more than {self.limits.copy_bytes} bytes") if large else (
+            "by element", "its elements keep their types, padding " + (
+                "comes along" if padded else "is left out"))
         note("STR-04", "small or large", f"{how}: {why}", bytes=size, t=t)
+        if large:
+            move(b, q, p, size, aligns[1], aligns[0])
+        else:
+            self.typed_copy(t, p, q, aligns, gaps(t) if padded else ())
         self.ctx.count("copied")
         self.ctx.remark(COPIED, store, bytes=size, how=how, why=why)
 
@@ -396,15 +398,17 @@ class _Splitter:
     ) -> None:
         """All loads, then all stores: right however the two overlap."""
         b = self.b
-        places = [(leaf.offset, leaf.type) for leaf in decomposed(t)]
-        for at, n in padding:
-            places += [(o, ELEMENTS[k]) for o, k in _pieces(at, n)]
+        places = [*decomposed(t), *(
+            AggregateLeaf((), o, ELEMENTS[k]) for at, n in padding for o, k in _pieces(at, n))]
+        places.sort(key=lambda leaf: leaf.offset)
         values = []
-        for at, leaf in sorted(places, key=lambda x: x[0]):
-            from_ = self.address(p, at, "srcptr")
-            values.append((at, b.load(from_, leaf, "split", aligned_at(aligns[0], at))))
-        for at, x in values:
-            b.store(x, self.address(q, at, "dstptr"), aligned_at(aligns[1], at))
+        for leaf, align in aligned(places, aligns[0]):
+            from_ = self.address(p, leaf.offset, "srcptr")
+            values.append(b.load(from_, leaf.type, "split", align))
+        note("STR-09", "copied loads", values, names="split, srcptr")
+        for (leaf, align), x in zip(aligned(places, aligns[1]), values, strict=True):
+            b.store(x, self.address(q, leaf.offset, "dstptr"), align)
+        note("STR-16", "copied stores", len(values), names="dstptr")
 
 
 @step("STR-03", "decomposition", "t",
@@ -412,6 +416,15 @@ class _Splitter:
 def decomposed(t: Type) -> tuple[AggregateLeaf, ...]:
     """The scalars of a copied object, however deep, by its layout."""
     return leaves(t)
+
+
+@step("STR-11", "alignment", "align",
+      tell=lambda made, found, align: [f"{x.type} align {n}" for x, n in made])
+def aligned(
+    found: Sequence[AggregateLeaf], align: int
+) -> list[tuple[AggregateLeaf, int]]:
+    """Each leaf with what the whole's alignment says of its offset."""
+    return [(leaf, aligned_at(align, leaf.offset)) for leaf in found]
 
 
 def _pieces(at: int, n: int) -> list[tuple[int, int]]:

@@ -285,7 +285,7 @@ def emit_asm(g: IRGenState, s: Asm) -> None:
     g.events.append("clobbers")
     text = ",".join([*made.constraints, *(clobber(c) for c in s.clobbers)])
     g.events.append("object")
-    returned = _returned(made)
+    returned = _result_type(made)
     effects = has_effects(s.volatile, len(s.outputs), s.clobbers)
     _warn(g, s)
     result = _object(g, returned, template, text, made, effects)
@@ -308,7 +308,7 @@ def _operands(g: IRGenState, s: Asm) -> _Operands:
 
 
 @step("ASM-18", "5 type")
-def _returned(made: _Operands) -> ty.Type:
+def _result_type(made: _Operands) -> ty.Type:
     """Nothing, the type of the one result, or a struct of several."""
     types = [t for _, t in made.destinations]
     return ty.VOID if not types else types[0] if len(types) == 1 else ty.struct(types)
