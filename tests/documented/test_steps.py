@@ -354,7 +354,7 @@ REMOVED: dict[str, dict[str, Made]] = {
         "callee_type": lambda e: e.type, "_special": gives(None), "is_builtin": gives(True),
         "is_special_intrinsic": gives(False), "is_printf": gives(True), "_returned": gives(None),
         "evaluated": gives([]),
-        "classify": gives(ABI(None, ())), "_slot": lambda g, e, v, p: getattr(v, "pointer", v),
+        "classified": gives(ABI(None, ())), "_slot": lambda g, e, v, p: getattr(v, "pointer", v),
         "folded": gives(None), "_debug_location": gives(None),
         "_bundles": gives(()), "_build": lambda g, *a: undef(I32), "_attributes": gives(()),
         "_alignments": gives(()), "_put_result": gives(None),

@@ -305,7 +305,7 @@ def stores_in(module):
 def test_only_a_direct_call_by_that_name_is_printf():
     declared = b.function("int printf", ["const char *f"], variadic=True)
     state = emitted(b.unit(declared, b.kernel("k", "int *out", b.call("printf", "x"))))
-    assert state.events[:6] == ["type", "callee", "args", "classify", "debugloc", "printf"]
+    assert state.events[:6] == ["type", "callee", "args", "classify", "fixup", "fold"]
     own = b.function("int printf", "int a", b.ret(b.name("a")))
     state = emitted(b.unit(own, b.kernel("k", "int *out", b.assign(out[0], b.call("printf", 1)))))
     assert "printf" not in state.events

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 import attrs
 
 from nvir.frontend import tree
-from nvir.ir.text.trace import step
 from nvir.ir.types import VOID, Type, int_type, pointer, struct
 
 if TYPE_CHECKING:
@@ -134,7 +133,6 @@ def classify_result(types: Types, t: tree.CType, policy: str) -> Passing | None:
     return Passing(t, Kind.DIRECT, types.memory(t), attributes=_scalar_attributes(t))
 
 
-@step("CAL-05", "5 classify")
 def classify(types: Types, f: tree.FunctionType | tree.Function, policy: str) -> ABI:
     """The ABI of a function, or of what a pointer to a function type points to."""
     if isinstance(f, tree.Function):

@@ -25,6 +25,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import attrs
+
 from nvir.frontend import tree
 from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.abi import ABI, Kind, Passing, classify
@@ -36,7 +38,7 @@ from nvir.frontend.irgen.walk import emit_aggregate, emit_builtin, emit_value
 from nvir.ir import I1, I8, VOID, Instruction, StructType, Type, Value, pointer
 from nvir.ir.function import Function as IRFunction
 from nvir.ir.nvvm_values import NvvmCall
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import note, step
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState
@@ -85,10 +87,10 @@ def _named(e: tree.Expr) -> tree.Function | None:
 
 def emit_call(g: IRGenState, e: tree.Call) -> Value | None:
     """A call whose result is a scalar, a reference or nothing."""
-    other = _other_way(g, e)
+    t, other = _other_way(g, e)
     if other is not None:
         return other[0]
-    made, abi = _emit(g, e, None)
+    made, abi, _ = _emit(g, e, t, None)
     g.events.append("return")
     return made if abi is None else _returned(g, made, abi)
 
@@ -96,20 +98,28 @@ def emit_call(g: IRGenState, e: tree.Call) -> Value | None:
 def emit_call_aggregate(g: IRGenState, e: tree.Call, to: LValue | None) -> LValue:
     """A call that gives an object, left at `to` or in a temporary."""
     t = typed(e)
-    other = _other_way(g, e)
+    of, other = _other_way(g, e)
     if other is not None:
         assert other[0] is not None
         return LValue(other[0], t, tree.align_of(t))
-    if to is None or to.volatile or tree.is_volatile(t):
-        sret = classify(g.types, callee_type(e.callee), g.options.policy).sret
-        to = g.alloca(t, "tmp" if sret else "agg.tmp")
-    made, abi = _emit(g, e, to)
+    if to is not None and (to.volatile or tree.is_volatile(t)):
+        to = None
+    if to is None and g.options.policy == "observed":  # as cicc does, before the arguments
+        to = _temporary(g, t, classify(g.types, of, g.options.policy))
+    made, abi, to = _emit(g, e, of, to)
     g.events.append("return")
     assert abi is not None
     assert abi.result is not None
-    if not abi.sret:
+    to = to or _temporary(g, t, abi)
+    if abi.sret:
+        note("CAL-15", "10 result", to.pointer, kind=abi.result.kind)
+    else:
         _put_result(g, made, abi.result, to)
     return to
+
+
+def _temporary(g: IRGenState, t: tree.CType, abi: ABI) -> LValue:
+    return g.alloca(t, "tmp" if abi.sret else "agg.tmp")
 
 
 @step("CAL-02", "2 builtin", "f")
@@ -117,21 +127,23 @@ def is_builtin(f: tree.Function, documented: bool = False) -> bool:
     return bool(f.attributes.builtin or (documented and f.attributes.noted_builtin))
 
 
-def _other_way(g: IRGenState, e: tree.Call) -> tuple[Value | None] | None:
-    """Phases 1 to 3: the result of a builtin or a special intrinsic; None for other calls."""
-
+def _other_way(
+    g: IRGenState, e: tree.Call
+) -> tuple[tree.FunctionType, tuple[Value | None] | None]:
+    """Phases 1 to 3: the callee's type, and the result of a builtin or a special intrinsic, None
+    for other calls."""
     g.events.append("type")
-    callee_type(e.callee)
+    t = callee_type(e.callee)
     f = direct_callee(e)
     if f is None:
-        return None
+        return t, None
     if is_builtin(f, g.options.policy == "documented"):
         g.events.append("builtin")
-        return (emit_builtin(g, e, f),)
+        return t, (emit_builtin(g, e, f),)
     if is_special_intrinsic(f.attributes.intrinsic):
         g.events.append("special")
-        return (_special(g, e, f),)
-    return None
+        return t, (_special(g, e, f),)
+    return t, None
 
 
 @step("CAL-03", "3 special call", "f")
@@ -163,23 +175,21 @@ def _special(g: IRGenState, e: tree.Call, f: tree.Function) -> Value | None:
 # --------------------------------------------------------------- the main road
 
 
-def _emit(g: IRGenState, e: tree.Call, to: LValue | None) -> tuple[Value, ABI | None]:
-    """Phases 4 to 9. The ABI is None where printf has gone its own way."""
+def _emit(
+    g: IRGenState, e: tree.Call, t: tree.FunctionType, to: LValue | None
+) -> tuple[Value, ABI | None, LValue | None]:
+    """Phases 4 to 9, and where the result lies by now. The ABI is None where printf has gone its
+    own way."""
     f = direct_callee(e)
-    t = callee_type(e.callee)
     g.events.append("callee")
     callee = _callee(g, e, f)
     given = evaluated(g, e, t)
     g.events.append("classify")
-    abi = classify(g.types, f if f is not None else t, g.options.policy)
-    if f is not None and is_printf(f):
-        _debug_location(g, e)
-        g.events.append("printf")
-        return emit_printf(g, e, given), None
+    abi = classified(g, t if f is None else f)
     args: list[Value] = []
     if abi.sret:
         g.events.append("sret")
-        assert to is not None
+        to = to or _temporary(g, typed(e), abi)
         args.append(generic(g, to.pointer))
     g.events.append("fixup")
     args += [
@@ -189,7 +199,17 @@ def _emit(g: IRGenState, e: tree.Call, to: LValue | None) -> tuple[Value, ABI | 
     g.events.append("fold")
     direct = folded(callee, args, abi)
     _debug_location(g, e)
-    return _build(g, e, callee, direct, args, abi), abi
+    if f is not None and is_printf(f):
+        g.events.append("printf")
+        return emit_printf(g, e, given), None, None
+    g.events.append("bundle")
+    bundles = _bundles(e)
+    g.events.append("emit")
+    made = _build(g, callee, direct, args, abi, bundles)
+    g.events.append("attributes")
+    words = _attributes(abi, len(args))
+    _attach(made, words if direct else ((), *words), () if direct else _alignments(e, abi))
+    return made, abi, to
 
 
 @step("CAL-11", "7 printf", "f")
@@ -246,6 +266,12 @@ def _value(g: IRGenState, e: tree.Expr, wanted: tree.CType | None) -> Value | LV
 # ------------------------------------------------------------------ 5 as slots
 
 
+@step("CAL-05", "5 classify")
+def classified(g: IRGenState, f: tree.FunctionType | tree.Function) -> ABI:
+    """How each argument and the result pass."""
+    return classify(g.types, f, g.options.policy)
+
+
 @step("CAL-06", "5 slot", "p")
 def _slot(g: IRGenState, e: tree.Expr, v: Value | LValue, p: Passing | None) -> Value:
     """What is passed for an evaluated argument."""
@@ -286,22 +312,21 @@ def folded(callee: Value, args: Sequence[Value], abi: ABI) -> IRFunction | None:
 
 @step("CAL-14", "9 emit")
 def _build(
-    g: IRGenState, e: tree.Call, callee: Value, direct: IRFunction | None, args: list[Value],
-    abi: ABI,
-) -> Value:
-    g.events.append("bundle")
-    bundles = _bundles(e)
-    g.events.append("emit")
+    g: IRGenState, callee: Value, direct: IRFunction | None, args: list[Value], abi: ABI,
+    bundles: tuple[tuple[str, int], ...],
+) -> Instruction:
+    """The call itself, under its callee's name or that of calls."""
     operands = args if direct else [callee, *args]
     name = "" if abi.result_type is VOID else str(direct.name) if direct else "call"
-    g.events.append("attributes")
-    words = _attributes(abi, len(args))
-    info = NvvmCall(
-        len(operands), callee=direct,
-        arguments=words if direct else ((), *words), bundles=bundles,
-        callalign=() if direct else _alignments(e, abi),
-    )
+    info = NvvmCall(len(operands), callee=direct, bundles=bundles)
     return g.builder.insert("call", operands, abi.result_type, name, info)
+
+
+def _attach(
+    made: Instruction, words: tuple[tuple[object, ...], ...], alignments: tuple[int, ...]
+) -> None:
+    """Put attributes, and `callalign` of a call through a pointer, on a call."""
+    made.aux = attrs.evolve(made.aux, arguments=words, callalign=alignments)
 
 
 @step("CAL-12", "8 bundles")
@@ -318,7 +343,7 @@ def _attributes(abi: ABI, count: int) -> tuple[tuple[object, ...], ...]:
     return words + ((),) * (count - len(words))
 
 
-@step("CAL-16", "9 callalign")
+@step("CAL-16", "10 callalign")
 def _alignments(e: tree.Call, abi: ABI) -> tuple[int, ...]:
     """`callalign`: the result's alignment (0 for none), then each argument's."""
     result = tree.align_of(abi.result.type) if abi.result is not None else 0
@@ -338,7 +363,7 @@ def _returned(g: IRGenState, made: Value, abi: ABI) -> Value | None:
     return made
 
 
-@step("CAL-15", "10 result")
+@step("CAL-15", "10 result", "p.kind", tell=lambda made, g, v, p, to: to.pointer)
 def _put_result(g: IRGenState, made: Value, p: Passing, to: LValue) -> None:
     if p.kind is not Kind.COERCE or not isinstance(made.type, StructType):
         g.builder.store(made, to.pointer, to.align)

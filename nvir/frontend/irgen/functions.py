@@ -36,7 +36,7 @@ def emit_function(shared: ModuleState, decl: Function, function: IRFunction, abi
     g = IRGenState(shared, decl, function)
     _skeleton(g, decl, function, abi)
     emit_prolog(g, decl, function, abi, byval_demotion)
-    g.trace.append("prolog")
+    _did(g, decl, "prolog", f"{len(decl.params)} parameters")
     emit_block(g, decl.body)
     _end(g, abi)
     return g
@@ -44,31 +44,37 @@ def emit_function(shared: ModuleState, decl: Function, function: IRFunction, abi
 
 def _skeleton(g: IRGenState, decl: Function, function: IRFunction, abi: ABI) -> None:
     result = strip(decl.type.result)
-    g.trace.append("type")
+    _did(g, decl, "type", result)
     setup_function_metadata(g.shared, decl, function)
-    g.trace.append("metadata")
+    _did(g, decl, "metadata", "a kernel" if decl.attributes.kernel else "a function")
     if decl.attributes.section:
         function.aux = {**(function.aux or {}), "section": decl.attributes.section}
-    g.trace.append("section")
+    _did(g, decl, "section", decl.attributes.section or "none")
     g.at(decl.place)
-    g.trace.append("entry")  # made with the state, whose builder stands in it
+    _did(g, decl, "entry", function.entry)  # made with the state, whose builder stands in it
     insert_marker(g)
-    g.trace.append("allocapt")
+    _did(g, decl, "allocapt", "first in entry")
     g.return_block = g.new_block("return")
-    g.trace.append("return")
+    _did(g, decl, "return", g.return_block)
     if is_void(result):
         g.retval = None
     elif abi.sret and is_aggregate(result):
         g.retval = at_pointer(function.arguments[0], decl.result)
     else:
         g.retval = g.alloca(decl.result, "retval")
-    g.trace.append("retval")
-    note("FN-05", "return slot", "none" if g.retval is None else g.retval.pointer)
+    slot = "none" if g.retval is None else g.retval.pointer
+    note("FN-05", "return slot", slot)
+    _did(g, decl, "retval", slot)
     g.return_align = 0 if is_void(result) else align_of(result)
-    g.trace.append("alignment")
+    _did(g, decl, "alignment", g.return_align)
     g.builder.position_at_end(function.entry)
-    g.trace.append("insertion")
-    note("FN-01", "skeleton", ", ".join(g.trace), function=decl.name)
+    _did(g, decl, "insertion", function.entry)
+
+
+def _did(g: IRGenState, decl: Function, name: str, outcome: object) -> None:
+    """Note one of the ten steps of a function."""
+    g.trace.append(name)
+    note("FN-01", f"{len(g.trace)} {name}", outcome, function=decl.name)
 
 
 # ---------------------------------------------------------------------- prolog
