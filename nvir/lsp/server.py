@@ -21,6 +21,7 @@ from urllib.parse import unquote, urlsplit
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 
 import nvir
 from nvir.ir import NvirError
@@ -59,13 +60,26 @@ class Framed:
         return line[max(0, line.rfind(b"Content-Length:")) :]
 
 
+class Protocol(LanguageServerProtocol):
+    """Answers also requests whose parameters cannot be read; pygls alone leaves them open."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as e:
+            if "id" in data and "method" in data:
+                self._send_response(data["id"], error=e.to_response_error())
+            raise
+
+
 class Server(LanguageServer):
     """The open documents. `arch` and `hints` are overridden by what the editor sends as
     initialisation options of these names."""
 
     def __init__(self, arch: str | None = None, hints: answers.HintStyle = "loops") -> None:
         super().__init__(
-            "nvir", nvir.__version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental
+            "nvir", nvir.__version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental,
+            protocol_cls=Protocol,
         )
         self.arch, self.hints = arch, hints
         self.documents: dict[str, Document] = {}

@@ -51,21 +51,39 @@ async def changed(client, text, version, uri=URI):
     ))
 
 
-async def test_what_belongs_to_no_message_and_no_text_is_passed_over():
-    def message(method, **params):
-        body = json.dumps({"jsonrpc": "2.0", "method": method, **params}).encode()
-        return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+def message(method, **params):
+    body = json.dumps({"jsonrpc": "2.0", "method": method, **params}).encode()
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
-    start = message("initialize", id=1, params={"capabilities": {}, "processId": None})
+
+START = message("initialize", id=1, params={"capabilities": {}, "processId": None})
+END = message("shutdown", id=2, params=None) + message("exit", params=None)
+
+
+def answers(given):
+    """What the process says to these bytes."""
+    command = [sys.executable, "-m", "nvir", "lsp"]
+    return subprocess.run(command, input=given, capture_output=True, timeout=60, check=True).stdout
+
+
+async def test_what_belongs_to_no_message_and_no_text_is_passed_over():
     change = message("textDocument/didChange", params={
         "textDocument": {"uri": "file:///no.ptx", "version": 2}, "contentChanges": [{"text": ""}]})
-    end = message("shutdown", id=2, params=None) + message("exit", params=None)
-    command = [sys.executable, "-m", "nvir", "lsp"]
-    given = b"Content-Length: -5\r\n\r\n{}" + start + change + end
-    said = subprocess.run(command, input=given, capture_output=True, timeout=60, check=True).stdout
+    said = answers(b"Content-Length: -5\r\n\r\n{}" + START + change + END)
     assert b'"id": 1' in said
     assert b'"id": 2' in said
     assert b"window/showMessage" not in said
+
+
+async def test_a_request_that_cannot_be_read_is_answered_with_an_error():
+    wrong = [{"textDocument": 5}, None, {"textDocument": {"uri": URI}}]
+    good = {"textDocument": {"uri": URI}, "position": {"line": 1, "character": 1}}
+    asked = [message("textDocument/hover", id=k, params=p) for k, p in enumerate([*wrong, good], 7)]
+    said = answers(START + b"".join(asked) + END)
+    assert said.count(b'"code": -32602') == len(wrong)
+    for k in range(len(wrong)):
+        assert b'"id": %d' % (7 + k) in said
+    assert b'"id": 10, "jsonrpc": "2.0", "result": null' in said  # the server goes on
 
 
 def at(text, word, nth=1, inside=0):
