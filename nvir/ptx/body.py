@@ -23,6 +23,7 @@ from nvir.ptx.flow import Flow
 from nvir.ptx.names import LabelScope, find_label
 from nvir.ptx.statements import (
     DIRECTIVE_END,
+    FUNCTION_HEAD,
     LABEL_ROW,
     LOC,
     LOC_NUMBERS,
@@ -54,7 +55,7 @@ class BodyReader(Flow):
         self.line = self.source.line_of(start)
         self.line_offset = start
         pos = start + 1
-        depth = 1
+        opened = [start]
         match = STATEMENT.match
         self._begin_block(None)
         while True:
@@ -71,13 +72,19 @@ class BodyReader(Flow):
             elif kind == 5:
                 pos = self._label(m, pos)
             elif kind == 6:
+                if FUNCTION_HEAD.match(code, m.start(6)):
+                    pos = m.start(6)
+                    at = self.source.line_of(opened[-1])
+                    self.source.error(
+                        f"the '{{' of line {at} is not closed: expected '}}' before '{m[6]}'", pos)
+                    break
                 pos = self._directive(m[6], m.start(6))
             elif m[7] == "{":
-                depth += 1
+                opened.append(m.start(7))
                 self.scope = LabelScope(self.scope)
             else:
-                depth -= 1
-                if depth == 0:
+                opened.pop()
+                if not opened:
                     break
                 self._leave_scope()
         self._finish()

@@ -54,6 +54,7 @@ PRAGMA_TEXT = re.compile(r'\.pragma\s*((?:"[^"\n]*"\s*,?\s*)+);')
 REG = re.compile(r"\.reg\b([^;]*);")
 _TARGETS = re.compile(r"\bbra(?:\.uni)?\s+([\w$%]+)\s*;|\.branchtargets\b([^;]*);")
 NEXT_FUNCTION = re.compile(r"\.(?:entry|func)\b")
+FUNCTION_HEAD = re.compile(r"(?:\.(?:visible|extern|weak)\s+)*\.(?:entry|func)\b")
 DIRECTIVE_END = re.compile(r"[;\n]")
 REG_NAME = re.compile(r"\s*(%[\w$]+|[A-Za-z_$][\w$]*)\s*(?:<\s*(\d+)\s*>)?\s*$")
 

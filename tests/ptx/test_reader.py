@@ -493,3 +493,16 @@ def test_reading_goes_on_behind_many_blank_lines() -> None:
     with pytest.raises(ParseError) as told:
         read_ptx(text)
     assert [e.line for e in told.value.errors] == [4, 1_000_006]
+
+
+@pytest.mark.parametrize(("inside", "line"), [("", 5), ("{ mov.u32 %r1, 2;\n", 6)])
+def test_a_brace_that_is_not_closed_is_told_where_the_next_function_begins(inside, line):
+    """And nothing that follows from it: what stands behind is read as ever."""
+    text = HEAD + f".visible .entry a()\n{{ .reg .b32 %r<3>;\n{inside}ret;\n" \
+        ".visible .entry b()\n{ .reg .b32 %q<3>;\nadd.u32 %q1, %q2, 1;\nret;\n}\n"
+    with pytest.raises(ParseError) as told:
+        read_ptx(text)
+    (one,) = told.value.errors
+    assert one.message == f"the '{{' of line {line} is not closed: expected '}}' before '.visible'"
+    closed = text.replace("ret;\n.visible", "ret;\n" + "}" * (1 + bool(inside)) + "\n.visible")
+    assert len(read_ptx(closed).functions) == 2
