@@ -98,3 +98,8 @@ def _documented(f: Function, module: Module, knobs: Knobs) -> dict[str, UnrollDe
         refused = made.refused.get(loop.header)
         found[loop.header.name] = d.none(None, refused[0].text(refused[1])) if refused else d
     return found
+
+
+def has_bounds(f: Function) -> bool:
+    """Whether a kernel says itself how it is launched: nvcc passes over -maxrregcount then."""
+    return not {"reqntid", "maxntid", "minnctapersm", "maxnreg"}.isdisjoint(f.directives)

@@ -157,6 +157,32 @@ def test_the_table_measures_each_factor_for_one_iteration():
     assert 32 <= two.ii <= 36
 
 
+def test_the_row_of_what_ptxas_does_has_the_interval_of_the_loops_table():
+    """A zero that is stored is an instruction of the machine, none of the graph's."""
+    text = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u32 n)
+{ .reg .b32 %r<9>; .reg .pred %p<3>; .shared .align 4 .b8 s[1024];
+ ld.param.u32 %r1, [n]; mov.u32 %r2, s;
+L:
+ .pragma "nounroll";
+ mov.u32 %r3, 0; st.shared.u32 [%r2], %r3; add.s32 %r4, %r4, 256; add.s32 %r2, %r2, 1024;
+ add.s32 %r1, %r1, -1; setp.ne.s32 %p1, %r1, 0;
+ @%p1 bra L;
+ ret; }
+"""
+    (f,) = nvir.read_ptx(text).functions
+    f.analyze_cfg()
+    made = page(f)
+    (chosen,) = [r for r in made.factors if is_chosen(r, made.unroll)]
+    assert chosen.ii == made.pipeline.ii
+    assert made.pipeline.mii <= made.pipeline.ii
+    assert f.module is not None
+    (plain, *_) = factor_table(f, f.module, "L", profile_for("sm_80"))
+    assert plain.ii < chosen.ii
+
+
 def test_factors_beyond_the_count_are_left_out():
     f = kernel(trips=4, body=2)
     assert f.module is not None

@@ -243,6 +243,12 @@ def test_advice_says_what_to_write_and_where():
     module = read_ptx(text)
     said = advice(module, "k", Choices((("LOOP", LoopSetting(4)),), ("minnctapersm", 3)), 256)
     assert said == ["#pragma unroll 4 at k.cu:17", "__launch_bounds__(256, 3) on the kernel"]
+    few = Choices(launch=("maxnreg", 32))
+    (said,) = advice(module, "k", few, 256)
+    assert said == "__maxnreg__(32) on the kernel, or -maxrregcount=32"
+    module["k"].directives["maxntid"] = (256,)  # nvcc passes over the option then
+    (said,) = advice(module, "k", few, 256)
+    assert said == "__maxnreg__(32) on the kernel"
     (said,) = advice(read_ptx(UNKNOWN), "k", Choices((("LOOP", LoopSetting(0)),)), 256)
     assert said == "#pragma unroll at loop LOOP (line 21)"
 

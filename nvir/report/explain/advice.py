@@ -16,7 +16,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.assembler.registers import estimate_registers
 from nvir.ir import Function, Loop
-from nvir.report.facts import FunctionFacts
+from nvir.report.facts import FunctionFacts, has_bounds
 from nvir.report.source_loops import SourceLoopReport
 from nvir.sm.occupancy import Occupancy, blocks_text, occupancy
 from nvir.sm.profile import Profile
@@ -76,7 +76,7 @@ def advice(
              ) -> Occupancy:
         return occupancy(machine, regs, threads, shared)
 
-    bounded = not {"reqntid", "maxntid", "minnctapersm"}.isdisjoint(facts.function.directives)
+    bounded = has_bounds(facts.function)
     if "registers" in now.limiters:
         found += _unroll(facts, machine, registers, loops, now, then)
     needs = {n.factor: n.at_most for n in now.one_more}

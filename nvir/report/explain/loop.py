@@ -250,10 +250,11 @@ def explain(
     unroll = facts.unroll.get(header, NOT_DECIDED)
     code = _code(body, loop, machine) if body is not None else None
     pipelined = _pipelined(loop, machine, *schedules)
+    rows = tuple(_as_told(r, pipeline) if is_chosen(r, unroll) else r for r in rows)
     chosen = next((r for r in rows if is_chosen(r, unroll)), None)
     if code is not None and chosen is not None:
         ratio = {w: code.cycles[w] / n for w, n in chosen.cycles.items() if n and w in code.cycles}
-        rows = tuple(_beside_code(rows, chosen, ratio, registers, pipeline.mii))
+        rows = tuple(_beside_code(rows, chosen, ratio, registers))
         if pipelined is not None:
             pipelined = (pipelined[0] * ratio.get(WARPS, 1), pipelined[1] * ratio.get(WARPS, 1))
     chosen = next((r for r in rows if is_chosen(r, unroll)), None)
@@ -280,16 +281,21 @@ def explain(
     )
 
 
+def _as_told(row: FactorRow, pipeline: PipelineFigures) -> FactorRow:
+    """The row of what ptxas does with the interval that is told of the loop."""
+    told = pipeline.mii if row.at_least else pipeline.ii
+    return attrs.evolve(row, ii=told) if told is not None else row
+
+
 def _beside_code(
     rows: Sequence[FactorRow], chosen: FactorRow, ratio: Mapping[int, float], registers: int,
-    mii: float | None,
 ) -> Iterator[FactorRow]:
     """The table's rows beside the real code: the row of what ptxas did has its figures, the cycles
     of the others are in the proportion to those that the model has. `ratio`: by warps."""
     for r in rows:
         made = attrs.evolve(r, cycles={w: n * ratio.get(w, 1) for w, n in r.cycles.items()})
         if r is chosen:
-            made = attrs.evolve(made, registers=registers, ii=mii if r.at_least else r.ii)
+            made = attrs.evolve(made, registers=registers)
         yield made
 
 

@@ -10,6 +10,7 @@ import attrs
 from nvir.analysis.source_loops import source_loops
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
+from nvir.report.facts import has_bounds
 from nvir.report.names import spoken
 from nvir.report.places import SourceLines
 from nvir.report.table import Line, columns, short
@@ -189,7 +190,8 @@ def changes(module: Module, kernel: str, settings: Choices, block: int) -> list[
                 for text, note in _of_loop(setting, copies)]
     if settings.launch is not None:
         name, n = settings.launch
-        other = "" if name == "minnctapersm" else f", or `-maxrregcount={n}`"
+        has_other = name == "minnctapersm" or has_bounds(module[kernel])
+        other = "" if has_other else f", or `-maxrregcount={n}`"
         out.append(Change(f"`{bounds_text(settings.launch, block)}` on the kernel{other}"))
     return out
 
