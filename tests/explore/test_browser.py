@@ -205,6 +205,11 @@ def test_the_state_is_in_the_address(browser, address):
     copied.goto(one.page.url)
     copied.wait_for_selector("#result .figures")
     assert copied.inner_text("label:has(#slide-unroll) output") == "×8"
+    false = one.context.new_page()  # a false token is not kept in the place of the true one
+    false.goto(f"{base}#token=false")
+    false.wait_for_selector("#notice:not([hidden])")
+    copied.reload()
+    copied.wait_for_selector("#result .figures")
     one.context.close()
     other = browser.new_page()
     other.goto(base)  # without the token there is nothing
@@ -312,6 +317,37 @@ def test_markup_in_names_is_inert(file):
     assert one.page.query_selector("#owned, img") is None
     assert one.page.title().startswith("<b id=owned>.ptx")
     assert not one.errors
+
+
+def test_a_setting_that_is_not_there_leaves_the_address(file):
+    """By its form at once, by its value where the panel shows what there is."""
+    v = version()
+    p = file(v, "#tab=whatif&unroll=x&depth=-1&bounds=maxnreg&apart=9").page
+    p.wait_for_selector("#result .figures")
+    assert not re.search("unroll|depth|bounds|apart", p.evaluate("location.hash"))
+    p = file(v, "#tab=whatif&unroll=12345&depth=0").page
+    p.wait_for_selector("#result .figures")
+    assert re.findall("unroll|depth=0", p.evaluate("location.hash")) == ["depth=0"]
+
+
+def test_figures_are_rounded_as_the_command_line_does_it(opened):
+    """Halves go to the even digit; what only looks like one goes to the nearer."""
+    asked = [(x / 8, d) for x in range(-40, 200, 3) for d in (0, 1, 2)]
+    asked += [(0.15, 1), (2.675, 2), (1234.5, 0), (1235.5, 0), (0.05, 1)]
+    made = opened.page.evaluate("""asked => import("/static/data.js")
+        .then(m => asked.map(x => m.rounded(...x)))""", asked)
+    assert made == [float(f"{x:.{d}f}") for x, d in asked]
+
+
+def test_a_long_name_stays_in_the_problems_panel(file):
+    name = "k" * 300
+    p = file(Version(NASTY.replace(".entry k", f".entry {name}").replace(
+        "fma.rn.f32 %f1", f"call {name}; fma.rn.f32 %f1"), "k.ptx", Options(model=True)),
+        "#tab=problems").page
+    p.set_viewport_size({"width": 390, "height": 844})
+    assert name in p.inner_text("#view")
+    assert p.evaluate("document.documentElement.scrollWidth") <= 390
+    assert p.evaluate("(x => x.scrollWidth - x.clientWidth)(document.querySelector('#view'))") <= 0
 
 
 def test_a_note_without_a_place_and_a_tab_that_is_not_there(file):

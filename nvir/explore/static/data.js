@@ -34,12 +34,28 @@ async function unpacked(block) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
 }
 
+/** What a setting in the address may be; whether it is one of the kernel's says the panel. */
+const FORMS = /** @type {[string, RegExp][]} */ ([
+  ["unroll", /^(as is|free|\d{1,9})$/], ["depth", /^\d{1,9}$/], ["apart", /^1?$/],
+  ["bounds", /^(none|(maxnreg|minnctapersm) \d{1,9})$/], ["block", /^\d{2,4}$/],
+]);
+for (const [key, form] of FORMS) if (!form.test(state.get(key) ?? "")) state.delete(key);
+
 /** @param {string} key */
 function stored(key) {
   try {
     return localStorage.getItem(key);
   } catch {
     return null; // a file opened from disk has none
+  }
+}
+
+/** Keep the token, which the server took, for pages that are opened without it. */
+function keepToken() {
+  try {
+    localStorage.setItem("nvir-token", TOKEN);
+  } catch {
+    // a browser may forbid it
   }
 }
 
@@ -53,7 +69,6 @@ export function keepState() {
 
 function writeState() {
   isDue = false;
-  if (!IS_EXPORTED && TOKEN) localStorage.setItem("nvir-token", TOKEN);
   const text = new URLSearchParams([...state].filter(([, v]) => v !== "")).toString();
   history.replaceState(null, "", `#${text}`);
 }
@@ -64,6 +79,12 @@ function writeState() {
  */
 export function setState(key, value) {
   state.set(key, String(value));
+  keepState();
+}
+
+/** Take what is not there out of the address. @param {string} key */
+export function dropState(key) {
+  state.delete(key);
   keepState();
 }
 
@@ -117,6 +138,7 @@ async function post(body, stop = new AbortController()) {
       headers: { "content-type": "application/json", "x-nvir-token": TOKEN },
     });
     if (made.status === 403) return { error: "Open the address that nvir explore printed: it has the token." };
+    keepToken();
     return await made.json();
   } catch {
     return { error: "The server does not answer; nvir explore may have ended." };
@@ -154,6 +176,13 @@ export function h(tag, attributes = {}, ...children) {
   }
   made.append(...children.filter((c) => c != null && c !== false).map((c) => (c instanceof Node ? c : String(c))));
   return made;
+}
+
+/** Rounded as all of nvir's texts are, halves to the even digit. @param {number} n @param {number} [digits] */
+export function rounded(n, digits = 0) {
+  const scaled = n * 10 ** digits;
+  const isHalf = Math.abs(scaled % 1) === 0.5 && (n * 2 ** (digits + 1)) % 1 === 0;
+  return isHalf ? (2 * Math.round(scaled / 2)) / 10 ** digits : Number(n.toFixed(digits));
 }
 
 /** "1 register", "2 registers". @param {number} n @param {string} what */

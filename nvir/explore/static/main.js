@@ -1,6 +1,6 @@
 // @ts-check
 /** The page: what is chosen, what is shown of it, and what is asked for. */
-import { $, IS_EXPORTED, ask, edit, h, keepState, setState, some, state } from "./data.js";
+import { $, IS_EXPORTED, ask, edit, h, keepState, rounded, setState, some, state } from "./data.js";
 import { Pane } from "./code.js";
 import {
   blocks, diffPanel, flowPanel, liveAt, loopPanel, loopsPanel, origin, problemsPanel, registersPanel,
@@ -233,7 +233,7 @@ function figures() {
   if (f.occupancy) {
     chip(f.occupancy.blocks_per_sm, blocks(f.occupancy.blocks_per_sm));
     const full = f.occupancy.fraction === 1;
-    chip(full ? "full" : `${Math.round(100 * f.occupancy.fraction)} %`, `occupancy${f.occupancy.limiter && !full ? `, limited by ${f.occupancy.limiter}` : ""}`);
+    chip(full ? "full" : `${rounded(100 * f.occupancy.fraction)} %`, `occupancy${f.occupancy.limiter && !full ? `, limited by ${f.occupancy.limiter}` : ""}`);
   }
   chip(f.instructions, "instructions");
   $("figures").replaceChildren(...chips);

@@ -1,6 +1,6 @@
 // @ts-check
 /** What stands beside the code: loops, registers, what-ifs, schedule, control flow, diff, problems. */
-import { h, state, setState } from "./data.js";
+import { dropState, h, rounded, state, setState } from "./data.js";
 import { pressure, timeline } from "./charts.js";
 
 /** @typedef {import("./data.js").Answer} Answer */
@@ -35,10 +35,10 @@ function prose(text) {
 const advised = (a) => h("p", { class: "advice" }, prose(a.text));
 
 /** @param {number | string} n */
-const number = (n) => typeof n === "number" ? n.toLocaleString("en", { maximumFractionDigits: Math.abs(n) < 1000 ? 1 : 0 }) : n;
+const number = (n) => typeof n === "number" ? rounded(n, Math.abs(n) < 1000 ? 1 : 0).toLocaleString("en") : n;
 
 /** @template T @param {T} n a number of cycles, or what stands in its place */
-const tenths = (n) => typeof n === "number" ? Math.round(n * 10) / 10 : n;
+const tenths = (n) => typeof n === "number" ? rounded(n, 1) : n;
 
 // ---------------------------------------------------------------- loops
 
@@ -174,7 +174,9 @@ export function whatIfPanel(made, header, act, told, waiting = false) {
   /** @param {string} key @param {string} text @param {any[]} values @param {(v: any) => string} show @param {any} start @param {string} why it cannot be moved, where it has one value */
   function slider(key, text, values, show, start, why) {
     const stuck = values.length < 2;
-    const at = Math.max(0, values.findIndex((v) => String(v) === (state.get(key) ?? String(start))));
+    const asked = values.findIndex((v) => String(v) === state.get(key));
+    if (asked < 0 && state.has(key) && !waiting) dropState(key);
+    const at = asked < 0 ? Math.max(0, values.findIndex((v) => String(v) === String(start))) : asked;
     const out = h("output", {}, show(values[at]));
     const input = /** @type {HTMLInputElement} */ (h("input", {
       type: "range", min: 0, max: values.length - 1, value: at, id: `slide-${key}`, disabled: stuck, "aria-describedby": stuck ? `why-${key}` : null,
@@ -250,7 +252,7 @@ export function whatIfPanel(made, header, act, told, waiting = false) {
   }
 
   /** By how many percent the whole kernel takes more cycles than as it is. @param {Answer} c @param {string} k */
-  const change = (c, k) => Math.round(100 * (c.cycles[k] / base.cycles[k] - 1));
+  const change = (c, k) => rounded(100 * (c.cycles[k] / base.cycles[k] - 1));
   /** @param {Answer} c */
   const isFaster = (c) => change(c, "full") < 0;
 
@@ -288,7 +290,7 @@ export function schedulePanel(made, act) {
   return h("div", {},
     h("p", {}, origin(run.by), ` ${number(run.per_iteration)} cycles ${run.copies > 1 ? `for ${run.copies} iterations` : "an iteration"} with ${run.warps} warps on a sub-partition, loads from ${run.memory.toUpperCase()}. Drag through the cycles: the line that issues is shown.`),
     timeline(run, act.go),
-    h("p", {}, "Warps wait for ", ...stalls.map(([k, n], i) => h("span", {}, i ? ", " : "", h("b", {}, k.replaceAll("_", " ")), ` ${Math.round((100 * n) / total)} %`)), "."), bound);
+    h("p", {}, "Warps wait for ", ...stalls.map(([k, n], i) => h("span", {}, i ? ", " : "", h("b", {}, k.replaceAll("_", " ")), ` ${rounded((100 * n) / total)} %`)), "."), bound);
 }
 
 /** @param {Answer} kernel @param {Actions} act @param {(label: string) => number} lineOf */
