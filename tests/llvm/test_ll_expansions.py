@@ -108,6 +108,12 @@ CASES: list[tuple[str, str, list[tuple[str, object]], object]] = [
     ("i128", "llvm.sadd.sat.i128", [("i128", HUGE), ("i128", HUGE)], (1 << 127) - 1),
     ("i128", "llvm.usub.sat.i128", [("i128", 3), ("i128", 4)], 0),
     (INTS, "llvm.vector.reverse.v4i32", [(INTS, (1, 2, 3, 4))], (4, 3, 2, 1)),
+    ("float", "llvm.powi.f32.i32", [("float", 3.0), ("i32", "5")], 243.0),
+    ("double", "llvm.powi.f64.i32", [("double", 2.0), ("i32", "-3")], 0.125),
+    ("<4 x i16>", "llvm.vector.insert.v4i16.v2i16",
+     [("<4 x i16>", (1, 2, 3, 4)), ("<2 x i16>", (8, 9)), ("i64", "2")], (1, 2, 8, 9)),
+    ("<2 x i16>", "llvm.vector.extract.v2i16.v4i16",
+     [("<4 x i16>", (1, 2, 3, 4)), ("i64", "2")], (3, 4)),
     (INTS, "llvm.vector.splice.v4i32", [(INTS, (1, 2, 3, 4)), (INTS, (5, 6, 7, 8)), ("i32", "-1")],
      (4, 5, 6, 7)),
     ("<4 x i16>", "llvm.vector.interleave2.v4i16", [("<2 x i16>", (1, 2)), ("<2 x i16>", (3, 4))],
@@ -137,6 +143,9 @@ def test_an_expansion_computes_what_llvm_says(
 
 @pytest.mark.parametrize(("result", "name", "given", "expected"), [
     ("i48", "llvm.bswap.i48", [("i48", 0x123456789ABC)], -74103346809838),
+    ("i1", "llvm.fptosi.sat.i1.f32", [("float", -3.5)], 1),
+    ("i1", "llvm.fptosi.sat.i1.f32", [("float", 3.5)], 0),
+    ("i1", "llvm.fptoui.sat.i1.f64", [("double", 3.5)], 1),
     ("i8", "llvm.fptosi.sat.i8.f32", [("float", -130.0)], -128),
     ("i8", "llvm.fptosi.sat.i8.f32", [("float", 126.9)], 126),
     ("i8", "llvm.fptoui.sat.i8.f64", [("double", 256.0)], -1),
@@ -148,6 +157,32 @@ def test_odd_widths_are_selected(
 ) -> None:
     want = packed(result, expected)
     assert all(out.startswith(want) for out in results(result, name, given, expanded=False))
+
+
+def test_halves_of_wide_integers_have_registers_of_64_bits() -> None:
+    text = """
+define ptx_kernel void @k(ptr %p, ptr %q) {
+  %x = load i65, ptr %p
+  %y = add i65 %x, %x
+  store i65 %y, ptr %q
+  %a = load i96, ptr %p, align 4
+  %b = mul i96 %a, 3
+  %c = getelementptr i8, ptr %q, i64 16
+  store i96 %b, ptr %c, align 4
+  ret void
+}
+"""
+    given = np.array([0x8000_0000_0000_0001, 0xFFFF_FFFE], np.uint64)
+    number = int(given[0]) + (int(given[1]) << 64)
+    for pipeline in ("select", preset(3)):
+        module = nvir.read_ll(text)
+        nvir.run_passes(module, pipeline, verify=True)
+        assert {"cvt.u64.u16", "cvt.u64.u32"} <= {
+            i.form.spelling for i in module.functions[0].instructions()}
+        out = np.zeros(4, np.uint64)
+        nvir.launch(module, "k", 1, 1, [given.copy(), out])
+        assert (int(out[0]), int(out[1]) & 255) == (2, 1)
+        assert int(out[2]) + (int(out[3]) << 64) == number * 3 % (1 << 96)
 
 
 def test_each_pointer_of_a_vector_is_computed() -> None:

@@ -128,8 +128,8 @@ def _canonicalize(e: Any, f: str, r: Value, given: list[Value]) -> None:
 def _to_integer(e: Any, f: str, r: Value, given: list[Value], sign: str) -> None:
     """llvm.fpto{s,u}i.sat: NaN gives 0."""
     t = scalar(e.instr.type)
-    n, w = t.bits, width(t)
-    if w not in (16, 32, 64):
+    n, w = t.bits, max(width(t), 16)
+    if w > 64:
         raise unsupported(e.instr, f"a result of {t}")
     (x,) = given
     if f in ("f16", "bf16"):
@@ -141,7 +141,11 @@ def _to_integer(e: Any, f: str, r: Value, given: list[Value], sign: str) -> None
         if sign == "s":
             made = op(e, f"max.s{w}", made, bits((1 << w) - most - 1))
             made = op(e, f"and.b{w}", made, bits((1 << n) - 1))
-    op(e, f"selp.b{w}", made, bits(0), op(e, f"setp.num.{f}", x, x), to=r)
+    ordered = op(e, f"setp.num.{f}", x, x)
+    if n == 1:
+        op(e, "setp.ne.b16", op(e, "selp.b16", made, bits(0), ordered), bits(0), to=r)
+    else:
+        op(e, f"selp.b{w}", made, bits(0), ordered, to=r)
 
 
 def _extreme(which: str) -> Any:

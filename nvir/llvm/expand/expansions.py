@@ -224,6 +224,24 @@ def _ldexp(e: Expander, given: list[Value]) -> Value:
     return made if made.type is e.result else e.fptrunc(made, e.result)
 
 
+def _powi(e: Expander, given: list[Value]) -> Value | None:
+    """A power whose exponent is a number, by squaring, in LLVM's order of products."""
+    x, exponent = given
+    if not isinstance(exponent, Constant):
+        return None
+    n, made, one = int(exponent.value or 0), None, const_like(x, 1.0)
+    left = abs(n)
+    while left:
+        if left & 1:
+            made = x if made is None else e.fmul(made, x)
+        left >>= 1
+        if left:
+            x = e.fmul(x, x)
+    if made is None:
+        return one
+    return e.fdiv(one, made) if n < 0 else made
+
+
 def _bounded(e: Expander, n: Value, most: int) -> Value:
     """A number of any width between -most and most, in 32 bits."""
     if n.type.bits < 32:
@@ -287,6 +305,21 @@ def _deinterleave(e: Expander, given: list[Value]) -> Value:
     v = given[0]
     return _pair(e, *(e.shuffle_vector(v, undef(v.type), tuple(range(k, _count(v), 2)))
                       for k in (0, 1)))
+
+
+def _insert(e: Expander, given: list[Value]) -> Value:
+    v, part, at = given
+    n, m, first = _count(v), _count(part), e.number(at)
+    wide = e.shuffle_vector(part, undef(part.type), tuple(k if k < m else 0 for k in range(n)))
+    return e.shuffle_vector(v, wide, tuple(
+        n + k - first if first <= k < first + m else k for k in range(n)))
+
+
+def _extract(e: Expander, given: list[Value]) -> Value:
+    v, at = given
+    assert isinstance(e.result, ty.VectorType)
+    first = e.number(at)
+    return e.shuffle_vector(v, undef(v.type), tuple(range(first, first + e.result.count)))
 
 
 def _steps(e: Expander, given: list[Value]) -> Value:
@@ -408,10 +441,13 @@ EXPANSIONS: dict[str, Expansion] = {
     "llvm.fshr": _funnel,
     **{f"llvm.{s}{what}.fix{sat}": _by_lane(_fixed_point)
        for s in "su" for what in ("mul", "div") for sat in ("", ".sat")},
+    "llvm.powi": _powi,
     "llvm.ldexp": _by_lane(_ldexp),
     "llvm.frexp": _by_lane(_frexp),
     "llvm.vector.reverse": _reverse,
     "llvm.vector.splice": _splice,
+    **{f"llvm.{old}vector.{word}": how for old in ("", "experimental.")
+       for word, how in (("insert", _insert), ("extract", _extract))},
     "llvm.vector.interleave2": _interleave,
     "llvm.vector.deinterleave2": _deinterleave,
     "llvm.stepvector": _steps,

@@ -188,7 +188,7 @@ def _to_integer(
     s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts], sign: str
 ) -> Parts:
     """llvm.fpto{s,u}i.sat: what PTX's cvt does, but NaN gives 0 there too only up to 32 bits."""
-    if r.bits > 64 or r.bits == 1:
+    if r.bits > 64:
         raise s.fail(f"{_name(i)}")
     kind, (x,) = _by_float(s, t, args)
     w = r.bits if r.bits == 16 else 32 if r.bits <= 32 else 64
@@ -199,6 +199,8 @@ def _to_integer(
         made = s.op(f"max.s{w}", made, -most - 1) if sign == "s" else made
     ordered = s.op(f"setp.num.{kind}", x, x)
     made = s.op(f"selp.b{w}", made, 0, ordered)
+    if r.bits == 1:
+        return (s.op(f"setp.ne.s{w}", made, 0),)
     return (s.known(resize(s, made, w, width(r)), "s" if sign == "s" else "z", r.bits),)
 
 

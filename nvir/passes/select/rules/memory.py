@@ -304,6 +304,8 @@ def _as_part(s: Selector, v: Value, p: RegisterPart, kind: str) -> Value:
     """What was loaded as `kind`, in the register of its part."""
     if p.reg is ty.PRED:
         return s.op("setp.ne.s16", s.op("and.b16", v, 1), 0)
+    if p.reg is ty.B64 and p.bytes < 8:  # the high half of an i65 … i96
+        return s.op(f"cvt.u64.u{max(16, 8 * p.bytes)}", v)
     if kind == "u8":
         return s.known(v, "z", 8) if p.bits == 8 else v
     if kind[0] == "b" and p.reg.is_float:
@@ -312,7 +314,7 @@ def _as_part(s: Selector, v: Value, p: RegisterPart, kind: str) -> Value:
 
 
 def _load_pieces(s: Selector, head: str, a: AddressParts, p: RegisterPart, align: int) -> Value:
-    w = 16 if p.bytes <= 2 else 32 if p.bytes <= 4 else 64
+    w = p.reg.bits
     total: Value | None = None
     loaded: dict[tuple[int, int], Value] = {}
     for at, size in _pieces(p, align):
