@@ -41,7 +41,8 @@ ROOT = HERE.parent
 FILES = {
     "UNR": ("nvir/documented/unroll/steps.py", "nvir/documented/unroll/facts.py",
             "nvir/assembler/unroll/latch_exit.py"),
-    "LIC": ("nvir/documented/hoist/core.py", "nvir/documented/hoist/stages.py"),
+    "LIC": ("nvir/documented/hoist/core.py", "nvir/documented/hoist/prepare.py",
+            "nvir/documented/hoist/stages.py"),
     "SET": ("nvir/documented/hoist/sets.py",),
     "SWP": ("nvir/documented/pipelining.py",),
     "MEM": ("nvir/passes/aggregate/plan.py", "nvir/passes/aggregate/copies.py"),
