@@ -146,8 +146,15 @@ def noted_check(classes: Mapping[Instruction, OperandClasses], profile: Profile)
     return Finding(Feasibility.ACCEPT)
 
 
+def _names(plain: LoopGraph) -> list[str]:
+    """The machine operations as events name them: family, number, line."""
+    lines = (f" (line {op.line})" if op.line else "" for op in plain.operations)
+    return [f"{op.family or 'operation'} {n}{line}"
+            for n, (op, line) in enumerate(zip(plain.operations, lines, strict=True))]
+
+
 def _graph_told(made: DependenceGraph, plain: LoopGraph, *_: object) -> dict[str, object]:
-    names = [f"{op.family or 'operation'} {n}" for n, op in enumerate(plain.operations)]
+    names = _names(plain)
     edges = [f"{names[a]} to {names[b]} {cycles} {'cycle' if cycles == 1 else 'cycles'} "
              f"distance {far}" for a, b, cycles, far in sorted(made.edges, key=lambda e: -e[3])]
     return {str(made): edges}
@@ -160,10 +167,11 @@ def class_graph(
     """The loop's dependences with the latencies that the classes give, and the pipes of opcodes or
     of classes."""
     carried, machine, edges = set(plain.register_edges), plain.profile, []
+    names = _names(plain)
     for k, (a, b, cycles, far) in enumerate(plain.graph.edges):
         if k in carried:
-            parent = plain.operations[a].parent
-            cycles = stall(cycles, classes[parent], machine, parent, plain.operations[b].parent)
+            of = classes[plain.operations[a].parent]
+            cycles = stall(cycles, of, machine, f"{names[a]} to {names[b]}")
         edges.append((a, b, cycles, far))
     if not by_class:
         return machine_graph(machine, [op.family or "" for op in plain.operations], edges)
@@ -171,11 +179,8 @@ def class_graph(
     return DependenceGraph(nodes, edges, {n: machine.pipes[n].units for n in dict.fromkeys(nodes)})
 
 
-@step("LAT-06", "3 stall", "producer", "reader", "cycles", "of")
-def stall(
-    cycles: int, of: OperandClasses, machine: Profile, producer: Instruction | None = None,
-    reader: Instruction | None = None,
-) -> int:
+@step("LAT-06", "3 stall", "edge", "cycles", "of")
+def stall(cycles: int, of: OperandClasses, machine: Profile, edge: str = "") -> int:
     """Cycles from a producer to its reader: the machine's, capped by the classes of its operands
     0 and 1."""
     return stall_cycles(cycles, of.result, of.source, machine)

@@ -260,6 +260,13 @@ def test_the_scheduler_behind_allocation_leaves_events(tmp_path):
                 "PRA-10  C placement"):
         assert row in shown
         assert row.replace("  ", " ", 1) in run.stderr
+    steps = [" ".join(x.split()[:3]) for x in run.stderr.splitlines()]
+    order = ["PRA-02 A dependences:", "PRA-02 A carried:", "PRA-08 B slots", "PRA-03 B liveness:",
+             "PRA-03 B successors:", "PRA-05 C bank", "PRA-04 C route", "PRA-07 C place",
+             "PRA-08 C record", "PRA-10 C placement"]
+    last = steps[len(steps) - steps[::-1].index("PRA-08 B slots"):]  # of the interval that fits
+    assert steps[:2] == order[:2]
+    assert [x for x in dict.fromkeys(last)] == order[3:]
 
 
 def test_a_knob_that_nothing_reads_is_said(tmp_path):

@@ -155,7 +155,7 @@ def placement_of(
     placer = _Placer(code, found, ii, stages, mask, None, pipes)
     placer.time = dict(enumerate(times))
     placer.pipe = dict(enumerate(pipes))
-    return placer.result(dict.fromkeys(placer.inside, Route.MODULO))
+    return placer.result(dict.fromkeys(placer.inside, Route.MODULO), placer.phase_b())
 
 
 def _outwards(middle: int, low: int, high: int) -> Iterator[int]:
@@ -168,6 +168,15 @@ def _outwards(middle: int, low: int, high: int) -> Iterator[int]:
             yield middle - away
         if middle + away <= high:
             yield middle + away
+
+
+@attrs.frozen
+class StagesLive:
+    """What phase B says: the stages, what is live in them, and what is behind them."""
+
+    slots: tuple[StageSlot, ...]
+    live: dict[Reg, LivenessRow]
+    behind: dict[Reg, LivenessRow]
 
 
 class _Placer:
@@ -195,6 +204,7 @@ class _Placer:
     def run(self) -> Placement | None:
         if any(d.source == d.target and d.cycles > d.distance * self.ii for d in self.found):
             return None
+        live = self.phase_b()
         routes = {n: self._route(n) for n in self.inside}
         order = sorted(self.inside, key=lambda n: (
             routes[n] is Route.BANK, self.stages[n] * self.ii + self.wanted[n], n
@@ -204,17 +214,19 @@ class _Placer:
                 return None
             if routes[n] is Route.BANK:
                 self._told(n)
-        return self.result(routes)
+        return self.result(routes, live)
 
-    def result(self, routes: Mapping[int, Route]) -> Placement:
+    def phase_b(self) -> StagesLive:
         slots = stage_slots(self.code, self.stages, self.mask)
+        live = stage_liveness(slots, self.found, self.code.live_out)
+        return StagesLive(slots, live, propagate(live, {"": self.code.live_out})[""])
+
+    def result(self, routes: Mapping[int, Route], b: StagesLive) -> Placement:
         slots = tuple(attrs.evolve(
             s, operations=tuple(sorted(s.operations, key=lambda n: (self.time[n], n)))
-        ) for s in slots)
-        live = stage_liveness(slots, self.found, self.code.live_out)
+        ) for s in b.slots)
         records = {n: self._record(n, routes[n]) for n in self.inside}
-        behind = propagate(live, {"": self.code.live_out})[""]
-        return Placement(self.ii, self.mask, records, slots, live, behind)
+        return Placement(self.ii, self.mask, records, slots, b.live, b.behind)
 
     def _told(self, n: int) -> None:
         op = self.code.operations[n]

@@ -123,27 +123,28 @@ def schedule(
         graph, solver="none", effort=effort, sizes=_sizes(code), register_limit=register_limit,
         register_edges=[k for k, d in enumerate(found) if d.kind == "RAW"],
     )
-    placed, reason = _place(code, found, made)
+    placed, carried, reason = _place(code, found, made)
     pipelined = placed is not None
     if placed is None:
+        carried = register_carried(found, [0] * len(code.operations), 0, 0)
         placed = in_order(code, found)
     if max(r.stage for r in placed.records.values()) == 0:
         pipelined = False
         reason = reason or "no two iterations overlap"
     stages = max(r.stage for r in placed.records.values()) + 1
-    of = [placed.records[n].stage for n in range(len(code.operations))]
     times = [placed.records[n].cycle for n in range(len(code.operations))]
     return PostRaSchedule(
         code, tuple(found), placed.ii, stages, true_ii, bounds.mii, made.ii,
-        raised, placed, register_carried(found, of, 0, stages - 1),
+        raised, placed, carried,
         control(code, found, placed.ii, times, level), pipelined, reason, made.max_live,
     )
 
 
 def _place(
     code: LoopCode, found: Sequence[Dependence], made: ModuloSchedule
-) -> tuple[Placement | None, str]:
-    """The placement at the first interval from the owner's on that fits; and why there is none."""
+) -> tuple[Placement | None, dict[int, tuple[CarriedDependence, ...]], str]:
+    """The placement at the first interval from the owner's on that fits, phase A's table for its
+    stages; and why there is none."""
     times = list(made.times)
     if code.branch is not None:  # the way back closes the kernel
         turn = (made.ii - 1 - times[code.branch]) % made.ii
@@ -154,17 +155,18 @@ def _place(
     slots = [t % made.ii for t in times]
     mask = (1 << max(stages) + 1) - 1
     last = max(slots)
-    longest = in_order(code, found)
+    carried = register_carried(found, stages, 0, max(stages))
+    longest, _, _ = _one_by_one(code, found)
     for more in range(RAISES + 1):
         ii = made.ii + more
-        if ii >= longest.ii:
-            return None, f"one iteration after the other takes {longest.ii} cycles"
+        if ii >= longest:
+            return None, {}, f"one iteration after the other takes {longest} cycles"
         if code.branch is not None:
             slots[code.branch] = ii - 1
         placed = place(code, found, ii, stages, mask, slots=slots, pipes=made.pipe)
         if placed is not None and _closes(code, placed):
-            return placed, ""
-    return None, f"the operations fit no interval from {made.ii} to {made.ii + RAISES}, {last}"
+            return placed, carried, ""
+    return None, {}, f"the operations fit no interval from {made.ii} to {made.ii + RAISES}, {last}"
 
 
 def _closes(code: LoopCode, placed: Placement) -> bool:
@@ -175,6 +177,14 @@ def _closes(code: LoopCode, placed: Placement) -> bool:
 
 def in_order(code: LoopCode, found: Sequence[Dependence]) -> Placement:
     """One stage: the body in its order, each operation as early as that allows."""
+    ii, times, pipes = _one_by_one(code, found)
+    return placement_of(code, found, ii, times, pipes)
+
+
+def _one_by_one(
+    code: LoopCode, found: Sequence[Dependence]
+) -> tuple[int, list[int], list[str]]:
+    """Interval, cycles and pipes of the body in its order."""
     count = len(code.operations)
     preds: list[list[Dependence]] = [[] for _ in range(count)]
     for d in found:
@@ -202,7 +212,7 @@ def in_order(code: LoopCode, found: Sequence[Dependence]) -> Placement:
             ii = max(ii, -(-need // d.distance))
     if code.branch is not None:
         times[code.branch] = ii - 1
-    return placement_of(code, found, ii, times, pipes)
+    return ii, times, pipes
 
 
 def _machine_graph(code: LoopCode, found: Sequence[Dependence]) -> DependenceGraph:
