@@ -266,7 +266,7 @@ def test_the_scheduler_behind_allocation_leaves_events(tmp_path):
              "PRA-08 C record", "PRA-10 C placement"]
     last = steps[len(steps) - steps[::-1].index("PRA-08 B slots"):]  # of the interval that fits
     assert steps[:2] == order[:2]
-    assert [x for x in dict.fromkeys(last)] == order[3:]
+    assert list(dict.fromkeys(last)) == order[3:]
 
 
 def test_a_knob_that_nothing_reads_is_said(tmp_path):

@@ -370,10 +370,12 @@ class _Flow:
         entry = header if rules.literal else (loop.preheader or header)
         hot = is_hot(self.runs[loop.latches[0]], self.runs[entry])
         r = scan_body(loop, self._staying(loop), self.trips[header])
-        cost = remaining_cost(r, rules)
-        none = attrs.evolve(none, size=r.size, cost=cost, saved=r.saved, folds=r.foldable)
+        none = attrs.evolve(none, size=r.size, saved=r.saved, folds=r.foldable)
+        note("UNR-13", "F cross edges", r.cross_edges)
         if r.cross_edges:
             return attrs.evolve(none, step="F", reason="an edge leaves the body")
+        cost = remaining_cost(r, rules)
+        none = attrs.evolve(none, cost=cost)
         said = override_string(rules, self.number[header], header.name)
         if said == "skip":
             return attrs.evolve(none, step="H", reason="the override string names the block")

@@ -150,13 +150,11 @@ def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) ->
          depth=loop.depth)
     if not loop.entries:
         return HoistDecision(loop, why=NO_ENTRY)
-    late = ctx.knob("HoistLate", loop.header, pass_id=pass_id)  # knob 381
-    inner = loop.parent is not None
-    block = tables.block_policy(
-        late, pass_id, inner=inner, literal=by.literal, level=ctx.options.level
-    )
-    if block is tables.Policy381.SKIP:
-        return HoistDecision(loop, why=POLICY, fields=(("value", str(late)), ("id", str(pass_id))))
+    block: tables.Policy381 | HoistDecision | None = None
+    if not by.literal:  # the notes ask behind the boundaries
+        block = _block_policy(loop, by, ctx, pass_id)
+    if isinstance(block, HoistDecision):
+        return block
     region = survey(loop, nest)
     if region.unknown is not None:
         what = region.unknown.form.spelling
@@ -164,6 +162,9 @@ def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) ->
     reason = by.boundary(region)
     if reason:
         return HoistDecision(loop, why=BOUNDARY, fields=(("reason", reason),))
+    block = block or _block_policy(loop, by, ctx, pass_id)
+    if isinstance(block, HoistDecision):
+        return block
     if by.literal:
         note("LIC-26", "right to move", region.invariant)
     stay = (*region.stay, *(_effects(region) if by.literal else ()))
@@ -177,6 +178,20 @@ def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) ->
     values = len(live_into(region, leaving))
     nest.leave(loop, leaving)
     return HoistDecision(loop, tuple(leaving), len(region.invariant), values, verdict, stay)
+
+
+def _block_policy(
+    loop: Loop, by: Hoisting, ctx: Context, pass_id: int
+) -> tables.Policy381 | HoistDecision:
+    """What knob 381 says of the loop, or the decision that nothing leaves it."""
+    late = ctx.knob("HoistLate", loop.header, pass_id=pass_id)
+    inner = loop.parent is not None
+    block = tables.block_policy(
+        late, pass_id, inner=inner, literal=by.literal, level=ctx.options.level
+    )
+    if block is tables.Policy381.SKIP:
+        return HoistDecision(loop, why=POLICY, fields=(("value", str(late)), ("id", str(pass_id))))
+    return block
 
 
 def _effects(region: HoistRegion) -> Iterator[Stay]:

@@ -195,6 +195,9 @@ def _run(function: Function, ctx: Context) -> bool:
         looking_at(header.name)
         note("UNR-38", "copies", f"{outcome.copies}, {outcome.way}" if outcome.copies else
              f"none: {outcome.way}")
+        if outcome.copies:
+            note("UNR-41", "6 finalize", "no loop is left" if outcome.full else
+                 "its header is marked as unrolled and nounroll")
         record.full += outcome.copies > 0 and outcome.full
         record.partial += outcome.copies > 0 and not outcome.full
         record.failed += outcome.copies == 0
