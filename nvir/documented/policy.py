@@ -17,7 +17,7 @@ from nvir.documented.pipelining import phase_24
 from nvir.documented.unroll.facts import pre_scan, prepare
 from nvir.documented.unroll.steps import BLOCKS_LEAST, Rules, documented_decisions
 from nvir.ir import Block, Function, Loop
-from nvir.ir.text.trace import looking_at, note, step
+from nvir.ir.text.trace import note, step
 from nvir.passes.context import Context
 from nvir.passes.loop.unroll.loop_unroll import NEVER, override_of
 from nvir.passes.loop.unroll.prepare import Refusals
@@ -117,8 +117,6 @@ def unrolling(
         ctx.count("inlinable_calls", scan.inlinable_calls)
     off = frozenset(x.header for x in loops if ctx.knob("block-nounroll", x.header))
     decided = documented_decisions(function, rules, off, refusals, forced, state)
-    looking_at("")
-    note("UNR-02", "run", "each loop is decided", loops=len(decided))
     return {h: as_asked(h, v) for h, v in decided.items()}
 
 

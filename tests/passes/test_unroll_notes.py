@@ -192,7 +192,7 @@ def test_the_phase_is_found_by_its_dump_name_and_runs_in_order():
     assert [e.at for e in trace if e.row == "UNR-45"] == ["M", "L"]
     assert {e.at for e in trace[6:-7]} == {"M", "L"}
     assert [e.row for e in trace[-8:]] == [
-        "UNR-45", "UNR-02", "UNR-38", "UNR-41", "UNR-38", "UNR-41", "UNR-44", "UNR-02"]
+        "UNR-45", "UNR-38", "UNR-41", "UNR-38", "UNR-41", "UNR-44", "UNR-02", "UNR-02"]
     assert [(e.step, e.at) for e in trace.of("UNR-02")] == [
         ("initialise", ""), ("run", ""), ("clean-up", "")]
     assert str(trace.of("UNR-04")[0]).startswith("UNR-04 prepare (function k): instructions ")

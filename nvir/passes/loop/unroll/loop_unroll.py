@@ -208,6 +208,7 @@ def _run(function: Function, ctx: Context) -> bool:
     note("UNR-44", "after unrolling", "back edges, what is live and control flow made anew"
          if record.unrolled else "nothing changed", total=record.total, unrolled=record.unrolled,
          failed=record.failed, non_unrolled=record.non_unrolled)
+    note("UNR-02", "run", "each loop is decided and done", loops=len(made.decided))
     note("UNR-02", "clean-up", "the decisions are dropped", loops=len(made.decided))
     ctx.remark(STATISTICS, partial=record.partial, non_unrolled=record.non_unrolled)
     return bool(outcomes)
