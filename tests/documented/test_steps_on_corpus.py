@@ -213,6 +213,14 @@ def test_an_example_asks_for_what_no_corpus_does(group: str, file: str) -> None:
     assert set().union(*(missed(group, wanted, run) for run in runs)) == wanted
 
 
+def test_the_documentation_counts_the_steps_as_they_are() -> None:
+    page = (steps.EXAMPLES.parent / "docs" / "documented.md").read_text("utf-8")
+    steps_in_all = sum(map(len, steps.REMOVED.values()))
+    no_file = sum(map(len, EXAMPLE.values()))
+    assert f"each of {steps_in_all} out" in page
+    assert f"{steps_in_all - no_file} of them are missed. The other\n{no_file} no file" in page
+
+
 def missed(group: str, names: Iterable[str], run: Run) -> set[str]:
     """Which of some steps a run misses where they are taken out."""
     was = steps.outcome_of(run)
