@@ -412,5 +412,8 @@ def tracing(wanted: bool, policy: str) -> Iterator[None]:
     from nvir.ir.text.trace import Trace
 
     with Trace() as trace:
-        yield
-    click.echo("".join(f"{e.at}: {e}\n" if e.at else f"{e}\n" for e in trace), err=True, nl=False)
+        try:
+            yield
+        finally:  # what ran before a refusal too
+            lines = (f"{e.at}: {e}\n" if e.at else f"{e}\n" for e in trace)
+            click.echo("".join(lines), err=True, nl=False)

@@ -40,7 +40,7 @@ from nvir.frontend import build as b
 from nvir.frontend.check import check
 from nvir.frontend.irgen import Options, generate
 from nvir.frontend.irgen.abi import ABI
-from nvir.frontend.irgen.intrinsic.inline_asm import AsmFragment, _Operands
+from nvir.frontend.irgen.intrinsic.inline_asm import AsmFragment, Constraint, _Operands
 from nvir.frontend.tree.declarations import Unit
 from nvir.ir import I1, I32, VOID
 from nvir.ir.errors import NvirError
@@ -364,6 +364,7 @@ REMOVED: dict[str, dict[str, Made]] = {
         "reconstruct": lambda fragments: "".join(x.text for x in fragments),
         "_operands": lambda g, s: _Operands(), "clobber": lambda name: name,
         "_result_type": gives(VOID), "has_effects": gives(False),
+        "constraint": gives(Constraint("X")),
         "_object": lambda *a: undef(I32), "_results": gives(None),
     },
     "registers": {

@@ -287,8 +287,8 @@ def test_assembly_that_is_not_volatile_is_told_once_by_its_number(tmp_path):
     for volatile, told in (("", "0xE9F"), (" volatile", None)):
         lines = traced(tmp_path, source.format(text.format(volatile)), "compile", name="k.cu")
         rows = [x.split()[0] for x in lines if x.startswith("ASM-")]
-        assert rows == ["ASM-02", "ASM-03", "ASM-11", "ASM-18", *["ASM-19"] * (1 + bool(told)),
-                        "ASM-20", "ASM-22", "ASM-01"]
+        assert rows == ["ASM-02", "ASM-03", "ASM-16", "ASM-11", "ASM-18",
+                        *["ASM-19"] * (1 + bool(told)), "ASM-20", "ASM-22", "ASM-01"]
         warnings = [x for x in lines if "warning" in x and not x.startswith("ASM")]
         assert len(warnings) == bool(told)
         assert all("k.cu:1:" in x and x.endswith("not volatile [0xE9F]") for x in warnings)
@@ -318,3 +318,27 @@ def test_an_instance_prepares_looks_at_carries_and_ends_as_its_number_says(tmp_p
     links = [x for x in lines if "LIC-29 carry link (instruction addc.u32 %r6" in x]
     assert bool(links) == (instance == 3 and moved)
     assert instance != 3 or "the carry of add.cc.u32 %r5" in links[0]
+
+
+@pytest.mark.seed("ASM-16", "ASM-17", "ASM-21", "ASM-22")
+def test_assembly_tells_each_tag_and_each_result(tmp_path):
+    text = """__global__ void k(int *p, long long l) { int x, y;
+  asm volatile("mov.b64 {%0, %1}, %2;" : "=r"(x), "=r"(y) : "l"(l) : "memory"); p[0] = x + y; }
+"""
+    lines = traced(tmp_path, text, "compile", name="k.cu")
+    tags = [x.split("tag ")[2].split(")")[0] for x in lines if x.startswith("ASM-16")]
+    assert tags == ["20", "20", "22"]
+    assert "ASM-17 4 clobber (name memory): ~{memory}" in lines
+    assert "ASM-19 5 side effects (volatile True, outputs 2, clobbers [memory]): True" in lines
+    assert sum(x.startswith("ASM-21 6 part (number ") for x in lines) == 2
+    assert "ASM-22 6 results: [stored at x, stored at y]" in lines
+
+
+def test_what_ran_before_a_refusal_is_told(tmp_path):
+    (tmp_path / "k.cu").write_text(
+        '__global__ void k(int *p) { int x; asm("a %0, %1;" : "=r"(x) : "0"(3)); *p = x; }\n')
+    run = CliRunner().invoke(main, ["compile", str(tmp_path / "k.cu"), "--front-end", "libclang",
+                                    "--policy", "documented", "--trace"])
+    assert run.exit_code == 1
+    assert "ASM-03 2 reconstruction: a $0, $1;" in run.stderr
+    assert "ASM-11 3 constraints: refused: " in run.stderr

@@ -91,7 +91,7 @@ def _add(row: str, name: str, inputs: Mapping[str, Any], outcome: Any) -> None:
 
 
 def _line(inputs: Mapping[str, Any], outcome: Any) -> str:
-    given = ", ".join(f"{k} {_word(v)}" for k, v in inputs.items())
+    given = ", ".join(f"{k} {'none' if v in (None, '') else v}" for k, v in inputs.items())
     text = (f" ({given})" if given else "") + f": {_word(outcome)}"
     return text.replace("\n", "\\n").replace("\t", "\\t")
 

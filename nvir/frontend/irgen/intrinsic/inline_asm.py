@@ -77,6 +77,7 @@ class Constraint:
     memory: bool = False
 
 
+@step("ASM-16", "3 tag", "tag")
 def constraint(tag: int) -> Constraint:
     """A tag of the real front end as LLVM's letters and flags."""
     if tag in (8, 9):
@@ -286,7 +287,7 @@ def emit_asm(g: IRGenState, s: Asm) -> None:
     text = ",".join([*made.constraints, *(clobber(c) for c in s.clobbers)])
     g.events.append("object")
     returned = _result_type(made)
-    effects = has_effects(s.volatile, len(s.outputs), s.clobbers)
+    effects = has_effects(s.volatile, len(s.outputs), list(s.clobbers))
     _warn(g, s)
     result = _object(g, returned, template, text, made, effects)
     g.events.append("results")
@@ -315,7 +316,7 @@ def _result_type(made: _Operands) -> ty.Type:
 
 
 @step("ASM-19", "5 side effects", "volatile", "outputs", "clobbers")
-def has_effects(volatile: bool, outputs: int, clobbers: tuple[str, ...]) -> bool:
+def has_effects(volatile: bool, outputs: int, clobbers: list[str]) -> bool:
     """Whether the call must stay for more than its results."""
     return volatile or not outputs or "memory" in clobbers
 
@@ -340,12 +341,14 @@ def _warn(g: IRGenState, s: Asm) -> None:
         note("ASM-19", "5 number", number, outputs=len(s.outputs))
 
 
-@step("ASM-22", "6 results")
+@step("ASM-22", "6 results", tell=lambda made, g, result, destinations: [
+    f"stored at {place.pointer.name or 'a place'}" for place, _ in destinations] or "none")
 def _results(g: IRGenState, result: Value, destinations: list[tuple[LValue, ty.Type]]) -> None:
     for k, (place, _) in enumerate(destinations):
         v = result
         if len(destinations) > 1:
             v = g.builder.extract_value(result, k, "asmresult")
+            note("ASM-21", "6 part", v, number=k, bytes=size_of(place.type))
         own = g.types.value(place.type)
         if own is ty.I1:
             v = fold.cast(g, "trunc", v, ty.I1, "tobool")
