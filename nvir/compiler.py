@@ -93,11 +93,14 @@ def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
                begins with the second for headers that CUDA brings and nvir does not, else with the
                first, and goes on to the other where that refuses
     """
+    read: list[Unit] = []  # what is refused behind that is no error of the source to libclang
+
     def own() -> tuple[Module, list[Diagnostic]]:
         from nvir.frontend.cuda import read_cuda
         from nvir.toolchain.headers.kept import of_library
 
         unit, warnings = read_cuda(given, arch, of_library)
+        read.append(unit)
         return _generated(unit, arch, lines, knobs), warnings
 
     if front_end == "libclang" or (front_end == "auto" and not _has_clang()):
@@ -115,7 +118,8 @@ def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
         except NvirError as e:
             theirs, ours = (refused, e) if real else (e, refused)
             missing = isinstance(theirs, ParseError) and _NOT_FOUND.match(theirs.errors[0].message)
-            clearer = isinstance(ours, Unsupported) and not isinstance(theirs, Unsupported)
+            limit = isinstance(ours, Unsupported) or read
+            clearer = limit and not isinstance(theirs, Unsupported)
             raise theirs if real or missing or clearer else ours from None
 
 

@@ -126,6 +126,20 @@ def test_errors_are_told_at_their_place():
         nvir.compile_cuda("int x;\n", front_end="clang")
 
 
+def test_what_clang_refuses_comes_before_limits_of_the_tree():
+    """A lambda as a kernel's argument has no size to the tree; the function that lacks is told."""
+    text = """template <class F> __global__ void each(float *o, F f) { o[0] = f(o[0]); }
+    void host(float *p) { float a = 3; each<<<1, 1>>>(p, [=] __device__ (float x) { return %s; }); }
+    """
+    made = nvir.compile_cuda(text % "a * x", name="a.cu")
+    assert len(list(made.kernels)) == 1
+    with pytest.raises(NvirError, match="is incomplete"):
+        nvir.compile_cuda(text % "a * x", name="a.cu", front_end="libclang")
+    swapped = "#include <utility>\n__global__ void s(float *o) { std::swap(o[0], o[1]); }\n" + text
+    with pytest.raises(ParseError, match=r"a.cu:2:\d+: error: no matching function for call to 's"):
+        nvir.compile_cuda(swapped % "a * x", name="a.cu")
+
+
 def test_errors_of_headers_come_last_and_say_who_asks(tmp_path):
     (tmp_path / "h.h").write_text("""int missing = gone;
 template <class T> __device__ T twice(T x) { return x.no + x.no; }
