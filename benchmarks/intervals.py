@@ -8,8 +8,8 @@ is found, stages, registers live in the kernel (MaxLive) over a lower bound (tha
 of what is live around an operation; with OR-tools one that knows slots and pipes), milliseconds,
 and simulated cycles an iteration of one warp and of eight: as an assembler would order the body,
 and with the kernel of the modulo schedule. With `--solver` OR-tools is asked for each interval
-below the one found, and for bounds on registers that know the pipes: the least sum of lives, and
-the fewest registers in the fullest slot, as far as they are proven within the budget.
+below the one found, and for the fewest registers that a schedule can have, as far as it is proven
+within the budget.
 `--generated` adds random bodies of arithmetic, conversions and loads, some 10 to 40 operations.
 """
 
@@ -35,26 +35,26 @@ from nvir.sm.loopgraph import loop_graph
 from nvir.sm.profile import profile, profile_for
 from nvir.sm.schedule.cpsat import available
 from nvir.sm.schedule.lifetimes import max_live_bound, values_of
-from nvir.sm.schedule.live_bound import least_lives, live_around
+from nvir.sm.schedule.live_bound import least_lives, live_around, registers_needed
 from nvir.sm.schedule.loops import schedule_loop
 from nvir.sm.simulate import loop_stream, schedule_stream, simulate
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "ptx"
 WARPS = 8
-PROVABLE = 22  # operations up to which the solver proves bounds on registers in a short time
 
 
 def proven(found: Any, made: Any, budget_s: float) -> dict[str, Any]:
     """What the exact solver says of each smaller interval, and its bound on registers."""
-    from nvir.sm.schedule.cpsat import least_live, solve
+    from nvir.sm.schedule.cpsat import fewest_registers, solve
 
     verdicts = [solve(found.graph, ii, budget_s)[0] for ii in range(made.mii, made.ii)]
     values = values_of(found.graph, found.register_edges, found.sizes)
-    share = budget_s if len(found.operations) <= PROVABLE else 0.0
+    least = registers_needed(found.graph, made.ii, values, cuts=True)
+    live, _ = fewest_registers(found.graph, made.ii, values, budget_s, made.times, least)
     return {
         "open": any(v is None for v in verdicts) and True not in verdicts,
         "missed": True in verdicts,
-        "live_proven": least_live(found.graph, made.ii, values, share, made.times),
+        "live_proven": live,
     }
 
 

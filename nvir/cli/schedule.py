@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @click.option("--lifetimes", is_flag=True, help="Print how long each register lives as well.")
 @click.option(
     "--solver", type=click.Choice(["none", "auto", "cpsat"]), default="none", show_default=True,
-    help="Let OR-tools settle the intervals below the one found, and how long values live.",
+    help="Let OR-tools settle the intervals below the one found, and the fewest registers.",
 )
 @click.option(
     "--post-ra", is_flag=True,

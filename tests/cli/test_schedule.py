@@ -14,6 +14,7 @@ from nvir.cli import main
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "ptx"
 GOLDEN = Path(__file__).parent / "golden" / "schedule_stencil_notes.txt"
 SAXPY = str(EXAMPLES / "saxpy.sm_80.ptx")
+SOFTMAX = str(EXAMPLES / "softmax.sm_80.ptx")
 STENCIL = str(EXAMPLES / "stencil.sm_80.ptx")
 
 
@@ -36,6 +37,16 @@ def test_the_page_names_what_binds() -> None:
     assert any(x.startswith(bound) for x in lines)
     assert any(x.startswith("critical    LSU 12 of ") for x in lines)
     assert any("MaxLive" in x for x in lines)
+
+
+def test_the_page_says_how_many_registers_are_needed() -> None:
+    """The quick proofs fall a register short of this schedule, the solver's don't."""
+    page = nvir("schedule", SOFTMAX).output
+    assert "MaxLive 7 of the loop's own (at least 6 are needed)" in page
+    assert json.loads(nvir("schedule", SOFTMAX, "--json").output)["max_live_bound"] == 6
+    pytest.importorskip("ortools")
+    page = nvir("schedule", SOFTMAX, "--solver", "cpsat").output
+    assert "MaxLive 7 of the loop's own (no schedule has fewer)" in page
 
 
 def test_each_operation_stands_in_the_slot_of_its_time() -> None:

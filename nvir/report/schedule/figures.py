@@ -107,6 +107,7 @@ def schedule_json(made: LoopSchedule, function: str) -> dict[str, Any]:
         "optimal": made.optimal,
         "bottleneck": made.bottleneck,
         "max_live": made.max_live,
+        "max_live_bound": made.registers_needed(),
         "unroll": made.lifetimes.min_unroll,
         "pipes": made.busy(),
         "recurrence": None if cycle is None else {
@@ -233,9 +234,11 @@ def _binding(made: LoopSchedule) -> list[str]:
         used = sum(busy.get(p, 0) for p in names)
         of = made.ii * units
         out.append(f"critical    {name} {used} of {of} cycles ({used / of:.0%})")
-    unroll = made.lifetimes.min_unroll
+    unroll, needed = made.lifetimes.min_unroll, made.registers_needed()
+    best = needed == made.max_live
+    proof = "no schedule has fewer" if best else f"at least {needed} are needed"
     out.append(
-        f"registers   MaxLive {made.max_live} of the loop's own"
+        f"registers   MaxLive {made.max_live} of the loop's own ({proof})"
         + (f"; the kernel unrolled {unroll} times" if unroll > 1 else "")
     )
     return out

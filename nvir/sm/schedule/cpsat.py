@@ -14,12 +14,14 @@ every run. Callers check the schedule that comes of it.
 from __future__ import annotations
 
 import importlib.util
-import math
+from collections import Counter
 from collections.abc import Sequence
+from operator import mul
 from typing import Any
 
 from nvir.sm.graph import DependenceGraph
 from nvir.sm.schedule.lifetimes import Values, measure
+from nvir.sm.schedule.live_bound import least_life
 
 OUTER = 10  # seconds of the clock for one of deterministic time: a safety for a loaded machine
 LARGEST = 60_000  # operations times II beyond which the model costs more than it can earn
@@ -56,32 +58,36 @@ def solve(
     return model.solve(limit_s, seed)
 
 
-def least_live(
+def fewest_registers(
     graph: DependenceGraph,
     ii: int,
     values: Values,
     limit_s: float,
-    hint: Sequence[int] | None = None,
-) -> int:
-    """Registers that every schedule at an II needs, pipes and all: the larger of two proofs.
+    times: Sequence[int],
+    least: int = 0,
+) -> tuple[int, Solution | None]:
+    """Registers that every schedule at an II needs, pipes and all, and a schedule with that many.
 
-    The least sum of lives, over II; and the fewest in the fullest slot. 0 where nothing was proven.
-    hint     times of a schedule: a proof that it is the best ends the search
+    From what is proven on each count is asked for, until some schedule has it or the limit is
+    spent: a count that is just too small is refuted fast, since it bounds every life. The schedule
+    is None where it is the one known, or none was met.
+    times    of the best schedule known
+    least    what is proven already
     """
-    known = measure(values, ii, hint).max_live if hint is not None else 0
-    model = _Model.of(graph, ii, limit_s, hint)
-    if model is None:
-        return 0
-    model.model.minimize(sum(model.lives(values)))
-    model.solve(limit_s)
-    least = -(-model.bound // ii)
-    if least == known:
-        return least
-    model = _Model.of(graph, ii, limit_s, hint)
-    assert model is not None
-    model.model.minimize(model.peak(values, least, known or None))
-    model.solve(limit_s)
-    return max(least, model.bound)
+    known = measure(values, ii, times).max_live
+    while least < known and limit_s > 0:
+        model = _Model.of(graph, ii, limit_s, times)
+        if model is None:
+            break
+        model.hold(values, least)
+        found = model.solve(limit_s)
+        limit_s -= model.spent
+        if found[0]:
+            return least, found
+        if found[0] is None:
+            break
+        least += 1
+    return least, None
 
 
 class _Model:
@@ -90,16 +96,16 @@ class _Model:
     def __init__(self, graph: DependenceGraph, ii: int, hint: Sequence[int] | None) -> None:
         from ortools.sat.python import cp_model
 
-        self.graph, self.ii = graph, ii
+        self.graph, self.ii, self.hint = graph, ii, hint
+        self.spent = 0.0  # of deterministic time
         self.model: Any = cp_model.CpModel()
-        self.bound = 0  # no objective is less, once it is solved
         count = len(graph)
         span = sum(max(0, e[2]) for e in graph.edges) // ii + count // ii + 3
         if hint is not None:
             span = max(span, max(hint) // ii + 2)
         self.span = span
         self.slots = [self.model.new_int_var(0, ii - 1, "") for _ in range(count)]
-        self.stages = [self.model.new_int_var(0, span, "") for _ in range(count)]
+        self.stages = [self.model.new_int_var(-span, span, "") for _ in range(count)]
         self.starts = [s + ii * k for s, k in zip(self.slots, self.stages, strict=True)]
         for src, dst, latency, distance in graph.edges:
             if src != dst:
@@ -133,33 +139,45 @@ class _Model:
                 lives.append(values.sizes[n] * (end - self.starts[n]))
         return lives
 
-    def peak(self, values: Values, least: int, most: int | None) -> Any:
-        """How many registers are held in the fullest slot; `least` to `most`, where known."""
+    def hold(self, values: Values, most: int) -> None:
+        """No slot holds more than `most` registers: the lives together bound each of them."""
         ii, model = self.ii, self.model
-        if most is None:
-            most = sum(values.sizes) * (self.span + ROUNDS)
+        shortest = least_life(self.graph, ii, values)
+        slack = most * ii - sum(map(mul, values.sizes, shortest))
+        if slack < 0:
+            model.add_bool_or([])
+            return
         rounds, rings, sizes, lives = [], [], [], []
         for n, uses in enumerate(values.uses):
             size = values.sizes[n]
             if not uses or not size:
                 continue
-            whole = model.new_int_var(0, self.span + ROUNDS, "")
+            low, high = shortest[n], shortest[n] + slack // size
+            whole = model.new_int_var(low // ii, high // ii, "")
             part = model.new_int_var(0, ii - 1, "")
+            life = whole * ii + part
+            model.add_linear_constraint(life, low, high)
             for m, distance in uses:
-                end = self.starts[m] + distance * ii
-                model.add(self.starts[n] + whole * ii + part >= end)
+                if m != n:
+                    model.add(self.starts[n] + life >= self.starts[m] + distance * ii)
             for shift in (0, ii):
                 end = model.new_int_var(0, 3 * ii, "")
                 rings.append(model.new_interval_var(self.slots[n] + shift, part, end, ""))
                 sizes.append(size)
             rounds.append(size * whole)
-            lives.append(size * (whole * ii + part))
-        peak = model.new_int_var(least, most, "")
+            lives.append(size * life)
         room = model.new_int_var(0, most, "")
-        model.add(room == peak - sum(rounds))
+        model.add(room == most - sum(rounds))
         model.add_cumulative(rings, sizes, room)
-        model.add(sum(lives) <= peak * ii)
-        return peak
+        model.add(sum(lives) <= most * ii)
+        self._anchor()
+
+    def _anchor(self) -> None:
+        """One operation starts as in the hint: turning and moving a schedule change nothing."""
+        assert self.hint is not None
+        edges = Counter(n for src, dst, *_ in self.graph.edges for n in (src, dst))
+        n = max(range(len(self.starts)), key=edges.__getitem__)
+        self.model.add(self.starts[n] == self.hint[n])
 
     def solve(self, limit_s: float, seed: int = 1) -> Solution:
         from ortools.sat.python import cp_model
@@ -170,10 +188,9 @@ class _Model:
         solver.parameters.max_deterministic_time = limit_s
         solver.parameters.max_time_in_seconds = OUTER * limit_s
         status = solver.solve(self.model)
+        self.spent = solver.response_proto.deterministic_time
         if status == cp_model.INFEASIBLE:
             return False, [], []
-        if self.model.has_objective():
-            self.bound = max(0, math.ceil(solver.best_objective_bound - 1e-6))
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return None, [], []
         times = [

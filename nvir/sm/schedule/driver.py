@@ -61,6 +61,7 @@ class ModuloSchedule:
     bounds       RecMII and ResMII with the recurrence and the resource that bind
     method       what found it: "ims", "swing", "exact" or "cpsat"
     max_live     registers live at once in the kernel
+    live_bound   no schedule at this II has fewer, as far as this was looked into
     within_limit whether they are within the register limit; True without one
     pipe         the pipe that each node takes, "" for none; empty for a graph without pipes
     """
@@ -73,6 +74,7 @@ class ModuloSchedule:
     max_live: int
     within_limit: bool = True
     pipe: tuple[str, ...] = ()
+    live_bound: int = 0
 
     @property
     def mii(self) -> int:
@@ -214,26 +216,42 @@ def _of_few_registers(
         )
     best = _candidate(graph, search.method, (times, table), values, weights, thorough)
     wanted = PRESSURE if limit is None else min(PRESSURE, limit)
-    least = min_avg(graph, ii, values) if thorough else wanted
+    least = _least(graph, ii, values, best.max_live, share) if thorough else wanted
     if best.max_live > least and len(graph) <= SWINGABLE:
         for other in _others(graph, ii, values, weights, thorough):
             best = min(best, other, key=lambda candidate: candidate.max_live)
     if thorough and best.max_live > least:
-        best = min(best, *_annealed(graph, best, values, weights), key=lambda c: c.max_live)
+        best = min(best, *_annealed(graph, best, values, weights, least), key=lambda c: c.max_live)
     if thorough and share and best.max_live > least:
-        best = min(best, *_solved(graph, best, values, share), key=lambda found: found.max_live)
+        best, least = _solved(graph, best, values, share, least)
     first = min(best.times)
     times = [t - first for t in best.times]
     return ModuloSchedule(
         ii, tuple(times), search.lower_bound, bounds, best.method, best.max_live,
-        pipe=best.table.pipes,
+        pipe=best.table.pipes, live_bound=least if thorough else 0,
     )
 
 
+def _least(graph: DependenceGraph, ii: int, values: Values, reached: int, share: float) -> int:
+    """Registers that every schedule needs; no more is proven than one with `reached` asks for."""
+    from nvir.sm.schedule.live_bound import LARGEST, live_around, registers_needed
+
+    least = min_avg(graph, ii, values)
+    if least == reached or len(graph) > LARGEST:
+        return least
+    if share:
+        return registers_needed(graph, ii, values, cuts=True)
+    return max(least, live_around(graph, ii, values))
+
+
 def _annealed(
-    graph: DependenceGraph, best: _Candidate, values: Values, weights: tuple[Weighted, Weighted]
+    graph: DependenceGraph, best: _Candidate, values: Values, weights: tuple[Weighted, Weighted],
+    least: int,
 ) -> Iterator[_Candidate]:
-    """What trading places makes of a schedule, its slots being dealt out anew between."""
+    """What trading places makes of a schedule, its slots being dealt out anew between.
+
+    least   registers with which it is done
+    """
     from nvir.sm.schedule.anneal import Annealer
     from nvir.sm.schedule.deal import deal_anew
 
@@ -244,29 +262,44 @@ def _annealed(
     states = [Annealer(graph, table, best.times, values, weights)]
     states[0].shorten()
     for deal in range(DEALS):
-        least = min(states, key=lambda state: sum(state.lives))
-        dealt = deal_anew(graph, least.table, least.times, weights)
+        shortest = min(states, key=lambda state: sum(state.lives))
+        dealt = deal_anew(graph, shortest.table, shortest.times, weights)
         if dealt is None:
             break
         states.append(Annealer(graph, dealt[1], dealt[0], values, weights, seed=2 + deal))
         states[-1].shorten()
     states.sort(key=lambda state: sum(state.lives))
     for state in states[:LEVELLED]:
-        times = state.level()
-        live = measure(values, ii, times).max_live
-        yield _Candidate(live, best.method, times, state.table)
+        live = measure(values, ii, state.times).max_live
+        if live > least:
+            live = measure(values, ii, state.level()).max_live
+        yield _Candidate(live, best.method, state.times, state.table)
+        if live == least:
+            break
 
 
 def _solved(
-    graph: DependenceGraph, best: _Candidate, values: Values, share: float
-) -> Iterator[_Candidate]:
-    """What CP-SAT makes of a schedule."""
-    ii, first = best.table.ii, min(best.times) // best.table.ii * best.table.ii
-    hint = [t - first for t in best.times]
-    _, times, pipes = cpsat.solve(graph, ii, share, hint=hint, values=values)
-    table = ReservationTable.of(graph, ii, times, pipes) if times else None
-    if table is not None:
-        yield _Candidate(measure(values, ii, times).max_live, best.method, times, table)
+    graph: DependenceGraph, best: _Candidate, values: Values, share: float, least: int
+) -> tuple[_Candidate, int]:
+    """What CP-SAT makes of a schedule, and how many registers it proves to be needed."""
+    ii = best.table.ii
+
+    def better(solution: cpsat.Solution | None) -> _Candidate:
+        _, times, pipes = solution or (None, [], [])
+        table = ReservationTable.of(graph, ii, times, pipes) if times else None
+        if table is None or (live := measure(values, ii, times).max_live) >= best.max_live:
+            return best
+        return _Candidate(live, best.method, times, table)
+
+    best = better(cpsat.solve(graph, ii, share, hint=_early(best), values=values))
+    least, solution = cpsat.fewest_registers(graph, ii, values, share, _early(best), least)
+    return better(solution), least
+
+
+def _early(found: _Candidate) -> list[int]:
+    """The starts of a schedule from its first interval on."""
+    first = min(found.times) // found.table.ii * found.table.ii
+    return [t - first for t in found.times]
 
 
 def _candidate(

@@ -1,4 +1,4 @@
-"""Registers that every schedule of a loop at an interval needs: two proofs.
+"""Registers that every schedule of a loop at an interval needs: `registers_needed`, by two proofs.
 
 `live_around` counts what is live at once around some operation. `least_lives` is a linear program.
 Starts of operations and ends of lives are the unknowns, dependences the constraints, the sum of
@@ -26,9 +26,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from nvir.sm.graph import DependenceGraph
-from nvir.sm.schedule.lifetimes import Values
+from nvir.sm.schedule.lifetimes import Values, max_live_bound, min_avg
 
 NEVER = -(1 << 40)
+LARGEST = 400  # operations up to which all proofs are tried: some take the cube of them
 
 
 def distances(graph: DependenceGraph, ii: int) -> Any | None:
@@ -92,6 +93,28 @@ def live_around(graph: DependenceGraph, ii: int, values: Values) -> int:
         least = np.minimum.reduce(copies)
         most = max(most, int((least * [values.sizes[n] for n in held]).sum(axis=1).max()))
     return most
+
+
+def registers_needed(graph: DependenceGraph, ii: int, values: Values, cuts: bool = False) -> int:
+    """The larger of the proofs that are quick: what is live around operations, and sums of lives.
+
+    Beyond LARGEST operations the sums are those of each value by itself.
+    cuts    whether sums know slots and pipes, which needs OR-tools
+    """
+    if len(graph) > LARGEST:
+        return min_avg(graph, ii, values)
+    sums = -(-least_lives(graph, ii, values) // ii) if cuts else 0
+    return max(live_around(graph, ii, values), sums or max_live_bound(graph, ii, values))
+
+
+def least_life(graph: DependenceGraph, ii: int, values: Values) -> list[int]:
+    """The shortest life of each value in any schedule at an II, 0 for what nobody reads."""
+    d = distances(graph, ii)
+    assert d is not None, "no schedule has this interval"
+    return [
+        max([0, *(int(d[n, m]) + later * ii for m, later in uses)])
+        for n, uses in enumerate(values.uses)
+    ]
 
 
 def least_lives(graph: DependenceGraph, ii: int, values: Values) -> int:

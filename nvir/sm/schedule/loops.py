@@ -8,7 +8,7 @@ from nvir.ir.display import Displayed
 from nvir.ir.errors import NvirError
 from nvir.sm.loopgraph import LoopGraph
 from nvir.sm.schedule.driver import ModuloSchedule, modulo_schedule
-from nvir.sm.schedule.lifetimes import Lifetimes, lifetimes
+from nvir.sm.schedule.lifetimes import Lifetimes, lifetimes, values_of
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -21,6 +21,15 @@ class LoopSchedule(ModuloSchedule, Displayed):
     @property
     def bottleneck(self) -> str | None:
         return self.bounds.bottleneck
+
+    def registers_needed(self) -> int:
+        """Registers that no schedule at this interval does without, as far as it is proven."""
+        from nvir.sm.schedule.live_bound import registers_needed
+
+        if self.live_bound == self.max_live:
+            return self.max_live
+        values = values_of(self.graph.graph, self.graph.register_edges, self.graph.sizes)
+        return max(self.live_bound, registers_needed(self.graph.graph, self.ii, values))
 
     def busy(self) -> dict[str, int]:
         """Pipe -> cycles that an iteration keeps it busy."""
