@@ -247,7 +247,10 @@ def after_allocation() -> Iterator[Any]:
 
 
 def gated(machine: Profile, mode: int) -> Profile:
-    return attrs.evolve(machine, banks=attrs.evolve(machine.banks, tensor_mode=mode))
+    """With the gate in a mode; where it is open, nearly all registers are of the tensor class."""
+    bounds = (-5, -4, -3, -2, -1, 0, 250) if mode else machine.banks.bounds
+    banks = attrs.evolve(machine.banks, bounds=bounds, tensor_mode=mode)
+    return attrs.evolve(machine, banks=banks)
 
 
 def placed(code: LoopCode) -> Any:
