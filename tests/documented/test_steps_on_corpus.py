@@ -47,7 +47,7 @@ on_corpus = pytest.mark.skipif(not ROOT.name, reason="NVIR_CORPUS names no folde
 FORMS, FORMS_PTX = "loop_forms.cu", "ptx/loop_forms.sm_80.ptx"
 EXAMPLE: dict[str, dict[str, str]] = {
     "unroll": {"direction": FORMS_PTX, "nounroll_inwards": FORMS_PTX, "passed_over": FORMS_PTX,
-               "pre_scan": FORMS_PTX, "stride_fits": FORMS, "swaps": FORMS},
+               "pre_scan": FORMS_PTX, "stride_fits": "fixtures/steps.ptx", "swaps": FORMS},
     "pipeline": {"feasible": "ptx/gemm_tile.sm_80.ptx"},
     "fuse": {"_drop_repeated": FORMS_PTX, "_fuse": FORMS_PTX, "_join_variables": FORMS_PTX,
              "_shift": FORMS_PTX, "_structure": FORMS},
