@@ -84,7 +84,8 @@ add.s64 %rd1, %rd1, 64; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 99; @%p1 bra 
 
 
 def rows_of(
-    name: str, module: nvir.Module, arch: str | None, budget_s: float = 0.0
+    name: str, module: nvir.Module, arch: str | None, budget_s: float, most: int | None,
+    met: set[Any],
 ) -> Iterator[dict[str, Any]]:
     machine = profile(arch) if arch else profile_for(module.target)
     for function in module.functions:
@@ -97,6 +98,11 @@ def rows_of(
             try:
                 start = time.perf_counter()
                 found = loop_graph(loop, machine)
+                graph = found.graph
+                same = machine.name, tuple(graph.edges), tuple(graph.pipes)
+                if most is not None and (len(graph) > most or same in met):
+                    continue
+                met.add(same)
                 made = schedule_loop(found)
                 seconds = time.perf_counter() - start
             except nvir.NvirError as e:
@@ -197,6 +203,7 @@ def main() -> None:
     parser.add_argument("--arch", help="a machine profile; each file's target by default")
     parser.add_argument("--solver", action="store_true", help="prove with OR-tools")
     parser.add_argument("--budget", type=float, default=2.0, help="of the solver, an interval")
+    parser.add_argument("--most", type=int, help="loops up to so many operations, each once")
     parser.add_argument("--generated", type=int, default=0, help="random loops as well")
     parser.add_argument("--plot", type=Path, help="write a plot: .svg, .png or .pdf")
     parser.add_argument("--json", type=Path, help="write a row for each loop")
@@ -206,10 +213,13 @@ def main() -> None:
     files = given.files or sorted(EXAMPLES.glob("*.ptx"))
     archs = given.arch.split(",") if given.arch else [None]
     budget = given.budget if given.solver else 0.0
+    most, met = given.most, set[Any]()
     modules = [(path.stem, nvir.read_ptx(path)) for path in files]
-    rows = [row for arch in archs for m in modules for row in rows_of(*m, arch, budget)]
+    rows = [row for arch in archs for m in modules for row in rows_of(*m, arch, budget, most, met)]
     for seed in range(given.generated):
-        rows += rows_of(f"generated {seed}", generated(seed), archs[seed % len(archs)], budget)
+        rows += rows_of(
+            f"generated {seed}", generated(seed), archs[seed % len(archs)], budget, most, met
+        )
     if not rows:
         print("no loops of one block")
         return
