@@ -116,7 +116,7 @@ class Expansion:
             return
         guard: Register | None = None
         g = i.guard
-        if g is not None and not isinstance(g, Constant):
+        if g is not None and _has_register(g):
             guard = (g, 0)
         temporaries: dict[Slot, Register] = {}
         for step in steps:

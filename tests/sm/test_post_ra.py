@@ -554,6 +554,15 @@ def test_a_function_of_ptx():
     }
 
 
+def test_a_guard_that_nothing_defines_has_no_register():
+    """Whatever it is, is right: the operation may stand without it."""
+    for guard, guarded in (("@%p0", False), ("@%p1", True)):
+        text = DOT.replace("fma.rn.f32 %f1", f"{guard} fma.rn.f32 %f1")
+        _, loop = first_loop(module(text))
+        found = [o for o in loop_code(loop, SM80).operations if o.family == "FFMA"]
+        assert [o.guard is not None for o in found] == [guarded]
+
+
 def test_spread_gives_values_registers_of_their_own():
     _, loop = first_loop(module(DOT))
     plain, spread = loop_code(loop, SM80), loop_code(loop, SM80, spread=True)
