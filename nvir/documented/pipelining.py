@@ -114,6 +114,9 @@ def operand_classes(
     """Of each instruction; a first source that was annotated has that class, one that no
     instruction makes the class of its register."""
     said = {(a.instruction, a.index): a.latency_class for a in annotated}
+    for i in body:
+        note("LAT-01", "1 class", latency_class(i.form.spelling, profile),
+             opcode=i.form.spelling, operands=len(i.operands), index=0)
     return {
         i: OperandClasses(
             latency_class(i.form.spelling, profile),
@@ -168,10 +171,13 @@ def class_graph(
     of classes."""
     carried, machine, edges = set(plain.register_edges), plain.profile, []
     names = _names(plain)
+    note("SWP-12", "3 class to pipe", {c: machine.class_pipes.get(c, "")
+         for c in dict.fromkeys(machine_classes(plain))}, by_class=by_class)
     for k, (a, b, cycles, far) in enumerate(plain.graph.edges):
         if k in carried:
             of = classes[plain.operations[a].parent]
-            cycles = stall(cycles, of, machine, f"{names[a]} to {names[b]}")
+            pipes = [machine.class_pipes.get(c, "") for c in (of.result, of.source)]
+            cycles = stall(cycles, of, machine, f"{names[a]} to {names[b]}", pipes)
         edges.append((a, b, cycles, far))
     if not by_class:
         return machine_graph(machine, [op.family or "" for op in plain.operations], edges)
@@ -179,8 +185,10 @@ def class_graph(
     return DependenceGraph(nodes, edges, {n: machine.pipes[n].units for n in dict.fromkeys(nodes)})
 
 
-@step("LAT-06", "3 stall", "edge", "cycles", "of")
-def stall(cycles: int, of: OperandClasses, machine: Profile, edge: str = "") -> int:
+@step("LAT-06", "3 stall", "edge", "cycles", "of", "pipes")
+def stall(
+    cycles: int, of: OperandClasses, machine: Profile, edge: str = "", pipes: Sequence[str] = ()
+) -> int:
     """Cycles from a producer to its reader: the machine's, capped by the classes of its operands
     0 and 1."""
     return stall_cycles(cycles, of.result, of.source, machine)

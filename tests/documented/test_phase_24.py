@@ -124,8 +124,9 @@ def test_the_mask_and_the_score_of_verify_stride():
 def test_the_steps_run_in_order_and_each_reads_the_one_before():
     found, trace = slots_of(text_of(SUM))
     rows = list(dict.fromkeys(e.step for e in trace if e.step[0].isdigit()))
-    assert rows == ["0 VerifyStride", "1 annotate", "1 classes of operands 0 and 1",
-                    "2 divergent exit", "2 feasibility", "3 stall", "3 graph", "4 ResMII", "4 MII",
+    assert rows == ["0 VerifyStride", "1 annotate", "1 class",
+                    "1 classes of operands 0 and 1", "2 divergent exit", "2 feasibility",
+                    "3 class to pipe", "3 stall", "3 graph", "4 ResMII", "4 MII",
                     "5 slots"]
     assert found.ii == 4  # the sum: one fma a round, four cycles
     (load, product, *_) = sorted(found.times)
@@ -233,9 +234,11 @@ def test_a_barrier_is_found_by_feasibility_after_the_steps_before_it(barrier):
         told = nvir.run_passes(
             nvir.read_ptx(text_of(SUM + barrier)), "loop-pipeline", policy="documented")
     assert [r.name for r in told] == ["NotPipelinedBarrier"]
-    assert [e.row for e in trace if e.row != "UNR-37"] == [
+    assert [e.row for e in trace if e.row not in ("UNR-37", "LAT-01")] == [
         "SWP-14", "UNR-28", "UNR-29", "UNR-30", "UNR-31", "UNR-32", "UNR-29", "SWP-20", "SWP-03",
-        "LAT-05", "SWP-16", "SWP-04", "SWP-01"]
+        "LAT-05", "SWP-16", "SWP-06", "SWP-04", "SWP-01"]
+    assert trace.of("SWP-06")[0].outcome == "REJECT (60)"
+    assert {e.inputs["opcode"]: e.outcome for e in trace.of("LAT-01")}["fma.rn.f32"] == 12
     assert "code REJECT (60)" in trace[-2].outcome
     assert "is a barrier" in trace[-1].outcome
 

@@ -31,7 +31,7 @@ from nvir.analysis.induction import (
 )
 from nvir.assembler.unroll.decision import UnrollCode
 from nvir.ir import PRED, Block, Instruction, Loop, Value
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import note, step
 
 
 @attrs.frozen(eq=False)
@@ -172,6 +172,7 @@ def extract_bound(found: Counter, loop: Loop, strict: bool) -> Value | Wrong:
         return UnrollCode.NO_BOUND, "the bound is made in the body"
     if iv is None or iv.is_constant_step:
         return bound
+    note("UNR-52", "stride no literal", "refused" if strict else "passes", strict=strict)
     if strict:
         return UnrollCode.NO_BOUND, RUN_TIME
     if not isinstance(iv.step, Value):

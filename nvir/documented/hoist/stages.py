@@ -217,7 +217,7 @@ def forward(
     return marked
 
 
-@step("LIC-18", "3 backward")
+@step("LIC-18", "3 backward", "items")
 def backward(
     items: Sequence[Instruction], marks: Marks, scope: HoistScope
 ) -> list[Instruction]:
@@ -241,6 +241,8 @@ def backward(
                 state[r] = variant
             elif def_block.get(r) != index:
                 uses[r] = uses.get(r, 0) + 1
+    note("LIC-19", "3 candidates", [i for i in items if i.results and marks.all_leave(i)],
+         block=index)
     return revoked
 
 

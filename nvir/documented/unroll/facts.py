@@ -102,7 +102,7 @@ def scan_body(
     return r
 
 
-@step("UNR-54", "header")
+@step("UNR-54", "header", "loop")
 def scan_header(r: BodyRecord, loop: Loop) -> str:
     """What the header's phis and the latch's test tell: writes that replace, the exit's register.
     Ends early at a latch without a test."""
@@ -118,7 +118,7 @@ def scan_header(r: BodyRecord, loop: Loop) -> str:
     return WHOLE
 
 
-@step("UNR-54", "forward")
+@step("UNR-54", "forward", "loop")
 def scan_forward(r: BodyRecord, loop: Loop, counted: Counted) -> str:
     """Instruction by instruction: sizes, memory, calls, what folds. Asks nothing of folding where
     the loop has no induction variable that could become a constant."""
@@ -137,7 +137,7 @@ def scan_forward(r: BodyRecord, loop: Loop, counted: Counted) -> str:
     return WHOLE if foldable else "nothing counts"
 
 
-@step("UNR-54", "backward")
+@step("UNR-54", "backward", "loop")
 def scan_backward(r: BodyRecord, loop: Loop, nounroll: Container[Block]) -> str:
     """From the latch up: branches, edges that leave, inner blocks that must stay. Ends at the
     first edge that leaves: the loop is passed over then."""

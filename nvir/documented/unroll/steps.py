@@ -275,7 +275,7 @@ def constant_count(exit: CountedExit) -> int | None:
     return exit.trip.count
 
 
-@step("UNR-53", "swap")
+@step("UNR-53", "swap", "loop", "exit.swapped")
 def swaps(loop: Loop, exit: CountedExit) -> bool:
     """Whether the copies run the other way: the bound is the first operand, and nothing in the
     body ties lanes together. An entry of the tool's convergence table goes over to the copies;

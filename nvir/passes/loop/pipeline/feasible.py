@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 import attrs
 
 from nvir.ir import Block, Constant, Form, Instruction, Value
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import note, step
 from nvir.sm.latency import latency_class
 from nvir.sm.profile import Profile
 
@@ -116,6 +116,7 @@ def feasible(block: Block, *, parts: bool) -> Finding:
             continue
         found = check(i, parts=parts)
         if found.reason is not None:
+            note("SWP-06", "2 rejected", found.code, instruction=i, reason=found.reason.name)
             return attrs.evolve(found, what=i.form.spelling)
     return Finding(Feasibility.ACCEPT)
 

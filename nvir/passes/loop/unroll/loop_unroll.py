@@ -197,7 +197,8 @@ def _run(function: Function, ctx: Context) -> bool:
              f"none: {outcome.way}")
         if outcome.copies:
             note("UNR-41", "6 finalize", "no loop is left" if outcome.full else
-                 "its header is marked as unrolled and nounroll")
+                 "its header is marked as unrolled and nounroll", copies=outcome.copies,
+                 way=outcome.way)
         record.full += outcome.copies > 0 and outcome.full
         record.partial += outcome.copies > 0 and not outcome.full
         record.failed += outcome.copies == 0
