@@ -34,7 +34,7 @@ class Diagnostic:
 
     def _alone(self) -> str:
         where = f"{self.file}:{self.line}:{self.col}: " if self.line else f"{self.file}: "
-        head = f"{where}{self.severity}: {_shortened(self.message)}"
+        head = f"{where}{self.severity}: {_visible(_shortened(self.message))}"
         if not self.source:
             return head
         return f"{head}\n{_excerpt(self.source, self.col)}"
@@ -52,13 +52,18 @@ def _shortened(message: str) -> str:
     return f"{message[: _MESSAGE // 2]} … {message[-_MESSAGE // 2 :]}"
 
 
+def _visible(text: str) -> str:
+    """A text without what a terminal would obey: a file may hold anything."""
+    return "".join(c if c.isprintable() or c in "\t\n" else "?" for c in text)
+
+
 def _excerpt(source: str, col: int) -> str:
     """The source line with a caret under column `col`, cut to a readable width around it."""
     start = 0
     if len(source) > _WIDTH:  # a line may be megabytes long
         start = max(0, col - 1 - _WIDTH // 2)
         source = source[start : start + _WIDTH]
-    shown = "".join(c if c.isprintable() or c == "\t" else "?" for c in source)
+    shown = _visible(source)
     pad = "".join("\t" if c == "\t" else " " for c in shown[: max(0, col - 1 - start)])
     return f"    {shown}\n    {pad}^"
 

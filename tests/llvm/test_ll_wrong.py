@@ -101,3 +101,13 @@ def test_metadata_and_attributes_stand_where_they_mean_something(body, wrong):
         return
     with pytest.raises(nvir.ParseError, match=wrong):
         nvir.read_ll(text)
+
+
+def test_what_a_terminal_would_obey_is_not_told():
+    """Words that the reader does not know are quoted, not escapes; letters of any script are."""
+    with pytest.raises(ParseError) as caught:
+        nvir.read_ll("\x1b[31m @x = global i32 0\n")
+    assert "\x1b" not in str(caught.value)
+    with pytest.raises(ParseError) as caught:
+        nvir.read_ll("größe\n")
+    assert "größe" in str(caught.value)
