@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import nvir
 from nvir.ir import Module
 from nvir.ir.errors import Unsupported
 from nvir.ir.nvvm import Builder, function
@@ -286,6 +287,50 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {
   ret void
 }""", [np.zeros(1, np.int32)], block=1)
     assert next(v for v in ori.globals if v.name == "p").init[1].mask == 0xFF
+
+
+_NUMBERS = """@n = addrspace(1) global i32 9, align 4
+@t = addrspace(4) constant i32 5, align 4
+@p = addrspace(1) global { FIELD, i32 } { FIELD ptrtoint (ptr addrspace(1) @n to FIELD), i32 7 }
+@c = addrspace(1) global i64 ptrtoint (ptr addrspace(4) @t to i64)
+@g = addrspace(1) global i64 ptrtoint (ptr addrspacecast (ptr addrspace(4) @t to ptr) to i64)
+define ptx_kernel void @k(ptr addrspace(1) %out) {
+  %q = getelementptr { FIELD, i32 }, ptr addrspace(1) @p, i32 0, i32 1
+  %x = load i32, ptr addrspace(1) %q
+  store i32 %x, ptr addrspace(1) %out
+  %c = load i64, ptr addrspace(1) @c
+  %o1 = getelementptr i64, ptr addrspace(1) %out, i32 1
+  store i64 %c, ptr addrspace(1) %o1
+  %g = load i64, ptr addrspace(1) @g
+  %o2 = getelementptr i64, ptr addrspace(1) %out, i32 2
+  store i64 %g, ptr addrspace(1) %o2
+  ret void
+}"""
+
+
+@pytest.mark.parametrize(("field", "size"), [("i8", 1), ("i32", 4)])
+def test_a_narrow_number_of_an_address_keeps_what_stands_behind_it(field, size):
+    p = _initial(field)["p"]
+    assert [b.mask for b in p[:size]] == [0xFF << 8 * k for k in range(size)]
+    assert [b.value for b in p[size:]] == [0] * (4 - size) + [7, 0, 0, 0]
+
+
+def test_a_whole_number_of_an_address_is_a_word():
+    address, seven = _initial("i64")["p"]
+    assert address.symbol.name == "n"
+    assert seven.value == 7
+
+
+def test_a_number_of_an_address_is_generic_behind_a_cast_alone():
+    initial = _initial("i64")
+    assert not initial["c"].generic
+    assert initial["g"].generic
+
+
+def _initial(field):
+    """What the variables hold, by name."""
+    given = nvir.read_ll(_NUMBERS.replace("FIELD", field))
+    return {v.name: v.init for v in select_module(given).globals}
 
 
 def test_dynamic_shared_memory():

@@ -162,7 +162,10 @@ def _elements(values: tuple[Any, ...], t: ty.Type, at: int) -> list[tuple[Value,
 
 
 def is_generic_address(v: Value) -> bool:
-    """Whether an address in an initialiser is a generic one of a variable."""
+    """Whether an address in an initialiser is a generic one of a variable: casts between spaces
+    alone make such, `ptrtoint` and sums keep the number as it is."""
+    while isinstance(v, ConstantExpr) and v.form.name != "addrspacecast":
+        v = next(x for x in v.operands if address(x).symbol is not None)
     t = v.type
     space = t.space if isinstance(t, ty.PointerType) else GENERIC
     return space == GENERIC and address(v).space != GENERIC

@@ -200,7 +200,8 @@ class ModuleSelector:
                 new.init = integer(number)
 
     def _with_addresses(self, new: Variable, data: bytearray, found: dict[int, Value]) -> None:
-        if all(at % 8 == 0 for at in found) and len(data) % 8 == 0 and new.align >= 8:
+        whole_words = all(at % 8 == 0 and size_of(v.type) >= 8 for at, v in found.items())
+        if whole_words and len(data) % 8 == 0 and new.align >= 8:
             new.value_type = array(SCALARS["u64"], len(data) // 8) if len(data) > 8 \
                 else SCALARS["u64"]
             words = [
@@ -213,7 +214,7 @@ class ModuleSelector:
         bytes_: list[Value] = [integer(b) for b in data]
         for at, v in found.items():
             whole = self._address(v)
-            for k in range(8):
+            for k in range(min(8, size_of(v.type))):  # `ptrtoint … to i32` is the low half
                 bytes_[at + k] = SymbolOffset(
                     whole.symbol, whole.offset, whole.generic, 0xFF << 8 * k
                 )
