@@ -41,6 +41,7 @@ import attrs
 
 from nvir.analysis.induction import constant_of
 from nvir.ir import Block, Builder, Function, Instruction, Variable, form, successors
+from nvir.ir.block import NOUNROLL
 from nvir.ir.clone import clone_blocks
 from nvir.ir.types import B32, PRED, Type, array
 from nvir.ir.values import Symbol, SymbolOffset, Value, integer, undef
@@ -48,7 +49,6 @@ from nvir.passes.loop import region
 from nvir.passes.loop.tiles.bulk import BARRIER, Barriers, BulkPlan
 from nvir.passes.loop.tiles.recognise import TileLoop
 from nvir.passes.loop.tiles.tile_copies import Store, Writer, address
-from nvir.passes.loop.unroll.transform import NOUNROLL
 from nvir.passes.scalar.dce import dead_instructions
 
 PIPELINED = "gemm pipelined"  # flag of a kernel's header

@@ -23,8 +23,8 @@ from __future__ import annotations
 from nvir.analysis.source_loops import has_pragma
 from nvir.assembler.unroll.miscounts import miscount
 from nvir.ir import Function, natural_loops
+from nvir.ir.block import NOUNROLL
 from nvir.passes.context import Context
-from nvir.passes.loop.unroll.transform import NOUNROLL
 from nvir.passes.remarks import passed
 
 KEPT = passed(
