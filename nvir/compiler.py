@@ -116,9 +116,11 @@ def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
         try:
             return second()
         except NvirError as e:
+            from nvir.frontend.irgen.state import TargetLacks
+
             theirs, ours = (refused, e) if real else (e, refused)
             missing = isinstance(theirs, ParseError) and _NOT_FOUND.match(theirs.errors[0].message)
-            limit = isinstance(ours, Unsupported) or read
+            limit = isinstance(ours, Unsupported) or (read and not isinstance(ours, TargetLacks))
             clearer = limit and not isinstance(theirs, Unsupported)
             raise theirs if real or missing or clearer else ours from None
 

@@ -45,6 +45,10 @@ class IRGenError(NvirError):
             self.args = (str(told),)
 
 
+class TargetLacks(IRGenError):
+    """What the architecture has not (or no longer), by the name that the source calls it."""
+
+
 @attrs.frozen
 class Options:
     """How to generate.

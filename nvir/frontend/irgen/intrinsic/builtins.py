@@ -18,7 +18,7 @@ from nvir.frontend.builtins.registry import choose
 from nvir.frontend.builtins.texture_names import is_texture
 from nvir.frontend.builtins.work import Work
 from nvir.frontend.irgen.calls import evaluated
-from nvir.frontend.irgen.state import IRGenError, LValue
+from nvir.frontend.irgen.state import LValue, TargetLacks
 from nvir.frontend.tree.declarations import Function
 from nvir.frontend.tree.expressions import Call
 from nvir.ir import Value, capability
@@ -39,10 +39,10 @@ def emit_builtin(g: IRGenState, e: Call, f: Function) -> Value | None:
     row, t = found
     sm = capability(g.options.arch)
     if sm < row.sm:
-        raise IRGenError(f"'{f.name}' requires sm_{row.sm} or higher, not sm_{sm}", e.place)
+        raise TargetLacks(f"'{f.name}' requires sm_{row.sm} or higher, not sm_{sm}", e.place)
     if row.below and sm >= row.below:
-        raise IRGenError(f"'{f.name}' is not supported on sm_{row.below} and higher; use the _sync "
-                         "form", e.place)
+        raise TargetLacks(f"'{f.name}' is not supported on sm_{row.below} and higher; use the "
+                          "_sync form", e.place)
     wanted = row.parameter_types(t)
     for k in range(len(args), len(wanted)):
         args.append(const(g.types.value(wanted[k]), row.defaults[k] or 0))
