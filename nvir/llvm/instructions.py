@@ -137,9 +137,9 @@ def _load(body: DefinitionReader, row: str) -> Instruction:
 
 
 def _packed(t: ty.Type) -> ty.Type | None:
-    """The integer that a vector of truth values is in memory; None for another type."""
-    if isinstance(t, ty.VectorType) and t.element is ty.I1 and t.count > 1:
-        return ty.int_type(t.count)
+    """The integer that a vector is in memory if its elements are no whole bytes; else None."""
+    if isinstance(t, ty.VectorType) and t.element.bits % 8:
+        return ty.int_type(t.count * t.element.bits)
     return None
 
 

@@ -22,15 +22,20 @@ _places: dict[Type, tuple[tuple[int, Type], ...]] = {}
 
 def places(t: Type) -> tuple[tuple[int, Type], ...]:
     """(byte offset, scalar type) of each leaf of a type. Vectors count by element."""
+    return tuple((bit // 8, s) for bit, s in bit_places(t))
+
+
+def bit_places(t: Type) -> tuple[tuple[int, Type], ...]:
+    """As `places`, by the offset in bits: elements of i1 or i3 lie next to each other."""
     found = _places.get(t)
     if found is None:
         out: list[tuple[int, Type]] = []
         for at, part in fields(t):
             if isinstance(part, VectorType):
-                step = (part.element.bits or 64) // 8
-                out.extend((at + k * step, part.element) for k in range(part.count))
+                step = part.element.bits or 64
+                out.extend((8 * at + k * step, part.element) for k in range(part.count))
             else:
-                out.append((at, part))
+                out.append((8 * at, part))
         found = tuple(out)
         if not (isinstance(t, StructType) and t.label is not None):
             _places[t] = found

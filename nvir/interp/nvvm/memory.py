@@ -18,7 +18,7 @@ from nvir.interp.layout import Array, register_dtype
 from nvir.interp.meaning import Mods, bind
 from nvir.interp.meaning.atomic import atomic as meaning
 from nvir.interp.memory import Fault
-from nvir.interp.nvvm.constants import places, steps
+from nvir.interp.nvvm.constants import bit_places, places, steps
 from nvir.interp.nvvm.integers import extend, masked, size
 from nvir.interp.nvvm.lower import (
     bits,
@@ -114,13 +114,11 @@ def load(e: Any, results: Any, t: Type, pointer: Value, align: int) -> None:
 
 
 def _parts(t: Type) -> tuple[tuple[int, Type], ...]:
-    found = places(t)
-    for _, s in found:
-        if (s.bits or 64) < 8 and isinstance(t, VectorType):
-            from nvir.ir.errors import Unsupported
+    if any(bit % 8 for bit, _ in bit_places(t)):
+        from nvir.ir.errors import Unsupported
 
-            raise Unsupported(f"a value of type {t} in memory, in the interpreter")
-    return found
+        raise Unsupported(f"a value of type {t} in memory, in the interpreter")
+    return places(t)
 
 
 def _load_scalar(

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from nvir.interp.layout import Array, MemoryLayout, register_dtype, zeros
-from nvir.interp.nvvm.constants import patterns, places, scalars
+from nvir.interp.nvvm.constants import bit_places, patterns, scalars
 from nvir.ir import Function, Instruction, Param, Unsupported, Variable
-from nvir.ir.layout import align_of, size_of, store_size
+from nvir.ir.layout import align_of, size_of
 from nvir.ir.types import SCALARS, FloatType, IntType, PointerType, ScalarType, Type, array
 from nvir.ir.values import Argument, Constant, SymbolOffset
 
@@ -114,9 +114,10 @@ class NvvmStorage:
         if isinstance(v.element_type, ScalarType):
             raise Unsupported(f"the initialiser of {v.name}")
         values = initial(program, v)
-        for (at, t), x in zip(places(v.value_type), values, strict=True):
-            n = store_size(t)
-            out[at : at + n] = np.frombuffer(x.to_bytes(n, "little"), np.uint8)
+        for (bit, t), x in zip(bit_places(v.value_type), values, strict=True):
+            at, above = divmod(bit, 8)
+            n = (above + (t.bits or 64) + 7) // 8
+            out[at : at + n] |= np.frombuffer((x << above).to_bytes(n, "little"), np.uint8)
         return out
 
     def start(self, wave: Any, g: Any) -> None:
@@ -128,10 +129,11 @@ class NvvmStorage:
             inner = byval(p)
             if inner is None:
                 parts = plan.leaves(p)
-                at = places(p.type) if len(parts) > 1 else ((0, p.type),)
-                for leaf, (offset, t) in zip(parts, at, strict=True):
-                    raw = program.arena.bytes_at(address + offset, store_size(t))
-                    g.table.v[plan.slot(leaf)] = from_bytes(raw, t)
+                at = bit_places(p.type) if len(parts) > 1 else ((0, p.type),)
+                for leaf, (bit, t) in zip(parts, at, strict=True):
+                    n = (bit % 8 + (t.bits or 64) + 7) // 8
+                    raw = program.arena.bytes_at(address + bit // 8, n)
+                    g.table.v[plan.slot(leaf)] = from_bytes(raw, t, bit % 8)
                 continue
             space = getattr(p.type, "space", 0)
             if space != PARAM_SPACE:
@@ -158,10 +160,10 @@ def initial(program: Any, v: Variable) -> list[int]:
     return patterns(program, v.init)
 
 
-def from_bytes(raw: Array, t: Type) -> Array:
-    """A scalar in memory as a vector of one element."""
+def from_bytes(raw: Array, t: Type, first: int = 0) -> Array:
+    """A scalar in memory, from bit `first` on, as a vector of one element."""
     dtype = register_dtype(t)
-    value = int.from_bytes(raw.tobytes(), "little") & ((1 << (t.bits or 64)) - 1)
+    value = int.from_bytes(raw.tobytes(), "little") >> first & ((1 << (t.bits or 64)) - 1)
     if t.bits > 64:
         return np.array([[value & (1 << 64) - 1, value >> 64]], np.uint64)
     out = zeros(t, 1)

@@ -8,6 +8,7 @@ types of the overload; a function that gives None leaves the call as it is.
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -82,8 +83,6 @@ def _overflow(e: Expander, given: list[Value]) -> Value | None:
 def _scalar_overflow(e: Expander, given: list[Value]) -> Value:
     t, what = given[0].type, e.name.split(".")[1]
     assert isinstance(t, ty.IntType)
-    if what[1:] == "mul" and t.bits > 64:
-        return _long_product(e, what[0], t, *given)
     if t.bits == 1 or (what[1:] == "mul" and t.bits not in (8, 16, 32, 64)):
         wide, both = _widened(e, what[0], t, given)
         exact = e.insert(what[1:], both, wide)
@@ -99,49 +98,24 @@ def _widened(e: Expander, sign: str, t: Type, given: list[Value]) -> tuple[Type,
     return wide, [e.sext(v, wide) if sign == "s" else e.zext(v, wide) for v in given]
 
 
-def _long_product(e: Expander, sign: str, t: ty.IntType, a: Value, b: Value) -> Value:
-    """Of more than 64 bits: by halves, of magnitudes; all of it in 128 bits."""
-    wide, negative = ty.int_type(128), None
-    if sign == "s":
-        a, b = e.sext(a, wide), e.sext(b, wide)
-        negative = e.icmp_signed("<", e.xor(a, b), const(wide, 0))
-        a, b = (e.select(e.icmp_signed("<", v, const(wide, 0)), e.neg(v), v) for v in (a, b))
-    elif t.bits < 128:
-        a, b = e.zext(a, wide), e.zext(b, wide)
-    low_a, low_b = (e.zext(e.trunc(v, I64), wide) for v in (a, b))
-    high_a, high_b = (e.lshr(v, const(wide, 64)) for v in (a, b))
-    cross = [e.mul(high_a, low_b), e.mul(low_a, high_b)]
-    total = e.mul(a, b)
-    zero = const(wide, 0)
-    over: Value = e.and_(*(e.icmp_signed("!=", v, zero) for v in (high_a, high_b)))
-    for v in cross:
-        over = e.or_(over, e.icmp_signed("!=", e.lshr(v, const(wide, 64)), zero))
-    middle = e.add(e.lshr(e.mul(low_a, low_b), const(wide, 64)),
-                   e.add(*(e.zext(e.trunc(v, I64), wide) for v in cross)))
-    over = e.or_(over, e.icmp_signed("!=", e.lshr(middle, const(wide, 64)), zero))
-    limit = const(wide, (1 << t.bits) - 1 if sign == "u" else (1 << (t.bits - 1)) - 1)
-    most: Value = limit
-    if negative is not None:
-        total = e.select(negative, e.neg(total), total)
-        most = e.add(limit, e.zext(negative, wide))
-        magnitude = e.select(negative, e.neg(total), total)
-    else:
-        magnitude = total
-    if sign == "s" or t.bits < 128:
-        over = e.or_(over, e.icmp_unsigned(">", magnitude, most))
-    return _pair(e, e.trunc(total, t) if t.bits < 128 else total, over)
+def _unless_of_registers(scalar: Callable[[Expander, list[Value]], Value]) -> Expansion:
+    """An expansion of truth values and of more than 64 bits; the rest has instructions."""
+    every = _by_lane(scalar)
+
+    def expansion(e: Expander, given: list[Value]) -> Value | None:
+        return None if 1 < element(e.result).bits <= 64 else every(e, given)
+
+    return expansion
 
 
-def _saturating(e: Expander, given: list[Value]) -> Value | None:
-    """Of 128 bits, by what tells of overflow; of truth values."""
+def _saturating(e: Expander, given: list[Value]) -> Value:
+    """By what tells of overflow."""
     t, (a, b) = given[0].type, given
     what = e.name.split(".")[1]
     sign, bits = what[0], t.bits
     if t is I1:  # as a signed number true is -1, the least
         return e.or_(a, b) if what[1:] == "add" else e.and_(a, e.not_(b)) if what[1:] == "sub" \
             else a
-    if isinstance(t, ty.VectorType) or bits <= 64:
-        return None
     most = const(t, (1 << (bits - (sign == "s"))) - 1)
     ends: Value = e.xor(e.ashr(a, const(t, bits - 1)), most) if sign == "s" else most
     if what[1:] == "shl":
@@ -154,11 +128,9 @@ def _saturating(e: Expander, given: list[Value]) -> Value | None:
     return e.select(e.extract_value(pair, 1), ends, e.extract_value(pair, 0))
 
 
-def _funnel(e: Expander, given: list[Value]) -> Value | None:
+def _funnel(e: Expander, given: list[Value]) -> Value:
     t, (a, b, n) = given[0].type, given
     left = e.name.startswith("llvm.fshl")
-    if isinstance(t, ty.VectorType) or 1 < t.bits <= 64:
-        return None
     if t.bits == 1:
         return a if left else b
     n = e.urem(n, const(t, t.bits))
@@ -173,8 +145,6 @@ def _fixed_point(e: Expander, given: list[Value]) -> Value:
     (a, b, scale), t = given, given[0].type
     what = e.name.split(".")[1]
     sign, n = what[0], e.number(scale)
-    if t.bits > 64:
-        e.fail()
     wide, (x, y) = _widened(e, sign, t, [a, b])
     by = const(wide, n)
     if what[1:] == "mul":
@@ -274,6 +244,21 @@ def _frexp(e: Expander, given: list[Value]) -> Value:
     if number.bits != t.bits:
         power = e.trunc(power, number) if number.bits < t.bits else e.sext(power, number)
     return _pair(e, e.select(plain, x, e.bitcast(kept, t)), power)
+
+
+def _saturated_integer(e: Expander, given: list[Value]) -> Value:
+    """llvm.fpto{s,u}i.sat of more than 64 bits: the number, or the end that it is beyond; NaN is
+    0."""
+    t, x, signed = e.result, given[0], e.name.startswith("llvm.fptos")
+    x = x if x.type is ty.DOUBLE else e.fpext(x, ty.DOUBLE)
+    size = t.bits - signed
+    end = 2.0**size if size < 1024 else math.inf
+    made: Value = e.fptosi(x, t) if signed else e.fptoui(x, t)
+    over = e.fcmp_ordered(">=", x, const(ty.DOUBLE, end))
+    made = e.select(over, const(t, (1 << size) - 1), made)
+    under = e.fcmp_ordered("<", x, const(ty.DOUBLE, -end if signed else 0.0))
+    made = e.select(under, const(t, -1 << size if signed else 0), made)
+    return e.select(e.fcmp_unordered("uno", x, x), const(t, 0), made)
 
 
 def _is_zero(e: Expander, v: Value) -> Value:
@@ -436,9 +421,12 @@ EXPANSIONS: dict[str, Expansion] = {
     "llvm.ucmp": _by_lane(_three_way("u")),
     "llvm.scmp": _by_lane(_three_way("s")),
     **{f"llvm.{s}{what}.with.overflow": _overflow for s in "su" for what in ("add", "sub", "mul")},
-    **{f"llvm.{s}{what}.sat": _saturating for s in "su" for what in ("add", "sub", "shl")},
-    "llvm.fshl": _funnel,
-    "llvm.fshr": _funnel,
+    **{f"llvm.{s}{what}.sat": _unless_of_registers(_saturating)
+       for s in "su" for what in ("add", "sub", "shl")},
+    "llvm.fshl": _unless_of_registers(_funnel),
+    "llvm.fshr": _unless_of_registers(_funnel),
+    "llvm.fptosi.sat": _unless_of_registers(_saturated_integer),
+    "llvm.fptoui.sat": _unless_of_registers(_saturated_integer),
     **{f"llvm.{s}{what}.fix{sat}": _by_lane(_fixed_point)
        for s in "su" for what in ("mul", "div") for sat in ("", ".sat")},
     "llvm.powi": _powi,

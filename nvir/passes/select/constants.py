@@ -132,6 +132,8 @@ def place(v: Value, t: ty.Type, at: int, data: bytearray, addresses: dict[int, V
         v, t, at = work.pop()
         if isinstance(v, Undef) or (isinstance(v, Constant) and v.value is None):
             continue
+        if isinstance(t, ty.VectorType) and t.element.bits != 8 * size_of(t.element):  # i1, i24
+            v, t = _number(v), ty.int_type(t.count * t.element.bits)
         if isinstance(v, Constant) and isinstance(v.value, tuple):
             work.extend(_elements(v.value, t, at))
         elif isinstance(v, Constant) and isinstance(v.value, bytes):
@@ -148,6 +150,17 @@ def place(v: Value, t: ty.Type, at: int, data: bytearray, addresses: dict[int, V
                 )
             else:
                 addresses[at] = v
+
+
+def _number(v: Value) -> Value:
+    """A constant vector of integers as the number that it is in memory, bit by bit."""
+    total, t = 0, v.type
+    assert isinstance(v, Constant)
+    assert isinstance(t, ty.VectorType)
+    for k, x in enumerate(v.value):
+        if isinstance(x, Constant) and x.value is not None:
+            total |= (x.value & ((1 << t.element.bits) - 1)) << k * t.element.bits
+    return constant(ty.int_type(t.count * t.element.bits), total)
 
 
 def _elements(values: tuple[Any, ...], t: ty.Type, at: int) -> list[tuple[Value, ty.Type, int]]:

@@ -12,7 +12,7 @@ from nvir.ir.intrinsics import Intrinsic, find, is_packed, mismatch, registers_o
 from nvir.ir.layout import align_of
 from nvir.passes.select.lanes import Rule, Scalar, by_element, element
 from nvir.passes.select.parts import count, parts
-from nvir.passes.select.rules import bits, copies, mathematics
+from nvir.passes.select.rules import bits, copies, mathematics, wide
 from nvir.passes.select.selector import AddressParts, Parts, Selector
 from nvir.passes.select.spaces import GLOBAL
 
@@ -253,7 +253,7 @@ def _combine(s: Selector, i: Instruction, what: str, t: Type, a: Parts, b: Parts
                 "umin": "and", "smax": "and", "smin": "or"}[what]
         return (s.op(f"{name}.pred", a[0], b[0]),)
     if t.bits > 64:
-        raise s.fail(f"{i.aux.callee.name}")
+        return wide.combined(s, t, what, a, b)
     if what == "mul":
         w = 16 if t.bits <= 16 else 32 if t.bits <= 32 else 64
         return (s.op(f"mul.lo.s{w}", a[0], b[0]),)

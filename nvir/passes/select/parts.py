@@ -2,13 +2,15 @@
 
     i1                     one predicate
     i2 … i64               one register of 16, 32 or 64 bits; an i8 lies in 16
-    i65 … i128             two of 64 bits, the low half first
+    i65 and wider          as many of 64 bits as it takes, the lowest first
     half, bfloat           one of 16 bits; float, double one of their own
     pointers               one of 64 bits
     vectors, aggregates    the parts of their members, in order
 
 The bits of a register above the width of the type hold anything; whoever looks at them
-extends first (integer.py). A part also knows where its bytes lie in memory.
+extends first (integer.py). A part also knows where its bytes lie in memory; elements of a vector
+that are no whole bytes (i1, i3) lie there bit by bit, so that memory.py moves the vector as one
+number.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ class RegisterPart:
     """One register of a value.
 
     offset   of its bytes from the value's start in memory
-    scalar   the type that it is, or is half of (then an integer of the half's width)
+    scalar   the type that it is, or is a word of (then an integer of the word's width)
     reg      the class of its register
     """
 
@@ -84,15 +86,11 @@ def _walk(t: ty.Type, at: int) -> Iterator[RegisterPart]:
             yield from _walk(t.element, at + k * size)
     elif isinstance(t, ty.VectorType):
         size = t.element.bits // 8
-        if size * 8 != t.element.bits and t.element.bits != 1:
-            raise Unsupported(f"vectors of {t.element}")
         for k in range(t.count):
             yield from _walk(t.element, at + k * size)
     elif isinstance(t, ty.IntType) and t.bits > 64:
-        if t.bits > 128:
-            raise Unsupported(f"integers of {t.bits} bits in registers")
-        yield RegisterPart(at, ty.I64, ty.B64)
-        yield RegisterPart(at + 8, ty.int_type(t.bits - 64), ty.B64)
+        for first in range(0, t.bits, 64):
+            yield RegisterPart(at + first // 8, ty.int_type(min(64, t.bits - first)), ty.B64)
     elif isinstance(t, ty.IntType | ty.PointerType) or (
         isinstance(t, ty.FloatType) and t.bits <= 64
     ):

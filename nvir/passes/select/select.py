@@ -11,7 +11,7 @@ Method   A linear walk for each function (function.py) over tables of rules by o
          point to (spaces.py).
 Needs    SSA. Aggregates need not have been lowered: those in registers are taken apart.
 Keeps    control flow, but for switches, loops around compare-and-swap, long copies and divisions
-         of 128 bits; source locations; names of symbols.
+         of wide integers; source locations; names of symbols.
 Leaves   dead phi cycles, and what equal addresses compute twice in different blocks: gvn and
          dce follow (`LOWER`).
 Skips    what PTX cannot say raises Unsupported.

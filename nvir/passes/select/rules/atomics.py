@@ -13,11 +13,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nvir.ir import B16, B32, B64, FloatType, Instruction, PointerType, Type, Unsupported, Value
+from nvir.ir import (
+    B16,
+    B32,
+    B64,
+    FloatType,
+    Instruction,
+    PointerType,
+    Type,
+    Unsupported,
+    Value,
+    VectorType,
+)
 from nvir.ir.layout import align_of
+from nvir.ir.types import int_type
 from nvir.passes.select.lanes import Rule
 from nvir.passes.select.parts import parts, register_of
-from nvir.passes.select.rules.convert import resize
+from nvir.passes.select.rules.convert import recast, resize
 from nvir.passes.select.rules.floating import negative, to_float
 from nvir.passes.select.rules.integer import sext, zext
 from nvir.passes.select.rules.memory import load_value, store_value
@@ -111,6 +123,8 @@ def _atomicrmw(s: Selector, i: Instruction) -> Parts:
     pointer, v = i.operands
     a = _ordered(s, s.address(pointer))
     how = _begin(s, order, scope(s, where))
+    if isinstance(v.type, VectorType):
+        return _loop_of_lanes(s, a, _operation(i), v.type, s.use(v), how)
     return modify(s, a, _operation(i), v.type, s.one(v), how, i.has_uses)
 
 
@@ -123,8 +137,8 @@ def modify(
         raise s.fail(f"atomicrmw {what} of {t}")
     if what == "sub" and bits in (32, 64):
         what, x = "add", s.op(f"neg.s{bits}", s.reg(x, f"b{bits}"))
-    if what == "fsub" and t.name in ("float", "double"):
-        what, x = "fadd", negative(s, "f32" if t.name == "float" else "f64", x)
+    if what == "fsub" and t.name == "double":  # a sum of f32 would flush subnormals
+        what, x = "fadd", negative(s, "f64", x)
     direct = _float_direct(s, t) if what == "fadd" else _direct(what, bits)
     if direct is None:
         return _loop(s, a, what, t, x, how)
@@ -178,6 +192,22 @@ def _loop(s: Selector, a: AddressParts, what: str, t: Type, x: Value, how: str) 
 
     old = _compare_and_swap(s, a, f"b{bits}", how, new)
     return (old if reg is plain else s.op(f"mov.{reg.name}", old),)
+
+
+def _loop_of_lanes(
+    s: Selector, a: AddressParts, what: str, t: VectorType, x: Parts, how: str
+) -> Parts:
+    """Of a vector of floats, which is swapped as one number."""
+    number = int_type(t.count * t.element.bits)
+    if number.bits not in (16, 32, 64):
+        raise s.fail(f"atomicrmw {what} of {t}")
+
+    def new(old: Value) -> Value:
+        lanes = recast(s, (old,), number, t)
+        made = tuple(combined(s, what, t.element, p, q) for p, q in zip(lanes, x, strict=True))
+        return recast(s, made, t, number)[0]
+
+    return recast(s, (_compare_and_swap(s, a, f"b{number.bits}", how, new),), number, t)
 
 
 def _compare_and_swap(

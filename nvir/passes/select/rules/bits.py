@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import functools
+
 from nvir.ir import Constant, Instruction, Type, Value, integer
+from nvir.ir.types import int_type
+from nvir.passes.select.constants import signed
 from nvir.passes.select.lanes import Scalar
 from nvir.passes.select.parts import parts
 from nvir.passes.select.rules.convert import extended, resize
-from nvir.passes.select.rules.integer import chained, halves, sext, zext
-from nvir.passes.select.rules.wide import below, choose, negated
+from nvir.passes.select.rules.integer import sext, words, zext
+from nvir.passes.select.rules.wide import (
+    below,
+    choose,
+    combined,
+    equal,
+    leading_zeros,
+    negated,
+    shift,
+    total,
+)
 from nvir.passes.select.selector import Parts, Selector, width
 
 
@@ -31,8 +44,9 @@ def _ctpop(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> 
     if t.bits == 1:
         return args[0]
     if t.bits > 64:
-        low, high = (s.op("popc.b64", h) for h in halves(s, t, args[0], "z"))
-        return s.op("cvt.u64.u32", s.op("add.s32", low, high)), integer(0)
+        found = [s.op("popc.b64", w) for w in words(s, t, args[0], "z")]
+        n = functools.reduce(lambda a, b: s.op("add.s32", a, b), found)
+        return _wide_count(s, n, len(found))
     x, w = _in_word(s, t, args[0][0])
     return (s.known(_counted(s, s.op(f"popc.b{w}", x), r), "z", r.bits),)
 
@@ -41,8 +55,9 @@ def _ctlz(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> P
     if t.bits == 1:
         return (s.op("not.pred", args[0][0]),)
     if t.bits > 64:
-        n = _leading(s, halves(s, t, args[0], "z"))
-        return s.op("cvt.u64.u32", s.op("add.s32", n, t.bits - 128)), integer(0)
+        whole = words(s, t, args[0], "z")
+        n = leading_zeros(s, whole)
+        return _wide_count(s, s.op("add.s32", n, t.bits - 64 * len(whole)), len(whole))
     x, w = _in_word(s, t, args[0][0])
     n = s.op(f"clz.b{w}", x)
     if t.bits != w:
@@ -50,22 +65,20 @@ def _ctlz(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> P
     return (s.known(_counted(s, n, r), "z", r.bits),)
 
 
-def _leading(s: Selector, x: Parts) -> Value:
-    """The zeros before the first one of 128 bits."""
-    high, low = s.op("clz.b64", x[1]), s.op("clz.b64", x[0])
-    none = s.op("setp.eq.s64", s.reg(x[1], "b64"), 0)
-    return s.op("selp.b32", s.op("add.s32", low, 64), high, none)
+def _wide_count(s: Selector, n: Value, words: int) -> Parts:
+    """A count of 32 bits as an integer of so many words."""
+    return (s.op("cvt.u64.u32", n), *(integer(0),) * (words - 1))
 
 
 def _cttz(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
     if t.bits == 1:
         return (s.op("not.pred", args[0][0]),)
     if t.bits > 64:
-        low, high = halves(s, t, args[0], "z")
-        if t.bits < 128:
-            high = s.op("or.b64", high, 1 << (t.bits - 64))
-        reversed_ = (s.op("brev.b64", high), s.op("brev.b64", low))
-        return s.op("cvt.u64.u32", _leading(s, reversed_)), integer(0)
+        *low, high = words(s, t, args[0], "z")
+        if t.bits % 64:
+            high = s.op("or.b64", high, signed(1 << t.bits % 64, 64))
+        turned = tuple(s.op("brev.b64", x) for x in (high, *low[::-1]))
+        return _wide_count(s, leading_zeros(s, turned), len(turned))
     x, w = _in_word(s, t, args[0][0])
     if t.bits != w:  # a one above the type stops the count
         x = s.op(f"or.b{w}", x, 1 << t.bits)
@@ -76,10 +89,8 @@ def _cttz(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> P
 def _bitreverse(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
     if t.bits == 1:
         return args[0]
-    if t.bits == 128:
-        return s.op("brev.b64", args[0][1]), s.op("brev.b64", args[0][0])
     if t.bits > 64:
-        raise _unsupported(s, i, t)
+        return _turned(s, t, tuple(s.op("brev.b64", v) for v in args[0][::-1]))
     x, w = _in_word(s, t, args[0][0])
     x = s.op(f"brev.b{w}", x)
     if t.bits != w:
@@ -96,12 +107,16 @@ def _bswap(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> 
         return (s.op("prmt.b32", s.reg(x[0], "b32"), 0, 0x0123),)
     if t.bits == 64:
         return (_swapped(s, x[0]),)
-    if t.bits == 128:
-        return _swapped(s, x[1]), _swapped(s, x[0])
     if t.bits == 48:
         made = s.op("shr.u64", _swapped(s, zext(s, x[0], t.bits)), 16)
         return (s.known(made, "z", t.bits),)
-    raise _unsupported(s, i, t)
+    return _turned(s, t, tuple(_swapped(s, v) for v in x[::-1]))
+
+
+def _turned(s: Selector, t: Type, x: Parts) -> Parts:
+    """Words in reverse order, moved down to where the type begins."""
+    above = 64 * len(x) - t.bits
+    return shift(s, int_type(64 * len(x)), "lshr", x, integer(above)) if above else x
 
 
 def _swapped(s: Selector, x: Value) -> Value:
@@ -159,9 +174,7 @@ def _extremum(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) 
         return (s.op("and.pred" if both else "or.pred", a[0], b[0]),)
     how = "s" if sign == "s" else "z"
     if t.bits > 64:
-        a, b = halves(s, t, a, how), halves(s, t, b, how)
-        p = below(s, a, b, sign)
-        return choose(s, p, a, b) if what == "min" else choose(s, p, b, a)
+        return combined(s, t, name, a, b)
     x, y = (_extended(s, v[0], t, how) for v in (a, b))
     return (s.known(s.op(f"{what}.{sign}{width(t)}", x, y), how, t.bits),)
 
@@ -175,8 +188,8 @@ def _abs(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Pa
     if t.bits == 1:
         return args[0]
     if t.bits > 64:
-        x = halves(s, t, args[0], "s")
-        return choose(s, s.op("setp.lt.s64", s.reg(x[1], "b64"), 0), negated(s, x), x)
+        x = words(s, t, args[0], "s")
+        return choose(s, s.op("setp.lt.s64", s.reg(x[-1], "b64"), 0), negated(s, x), x)
     return (s.op(f"abs.s{width(t)}", _extended(s, args[0][0], t, "s")),)
 
 
@@ -239,7 +252,7 @@ def overflow(s: Selector, i: Instruction) -> Parts:
     if len(parts(i.type)) != len(a) + 1 or t.bits == 1:
         raise _unsupported(s, i, t)
     if t.bits > 64:
-        return _overflow_of_pairs(s, i, name, t, a, b)
+        return _overflow_of_words(s, i, name, t, a, b)
     how = "s" if name[0] == "s" else "z"
     x, y = (_extended(s, v[0], t, how) for v in (a, b))
     return _overflowing(s, name, t, x, y)
@@ -273,21 +286,25 @@ def _product(s: Selector, sign: str, w: int, x: Value, y: Value) -> tuple[Value,
     return low, s.op(f"setp.ne.s{w}", high, expected)
 
 
-def _overflow_of_pairs(
+def _overflow_of_words(
     s: Selector, i: Instruction, name: str, t: Type, a: Parts, b: Parts
 ) -> Parts:
-    if t.bits != 128 or name[1:] == "mul":
+    """Of more than 64 bits. Sums that the words hold exactly differ from what the type keeps of
+    them; of others the signs tell, or which is less."""
+    sign, what = name[0], name[1:]
+    if what == "mul":
         raise _unsupported(s, i, t)
-    what = name[1:]
-    low, carry = chained(s, f"{what}.cc.u64", a[0], b[0])
-    high, _ = chained(s, f"{what}c.u64", a[1], b[1], carry)
-    result = (low, high)
-    if name[0] == "u":
-        over = below(s, result, a, "u") if what == "add" else below(s, a, b, "u")
-        return low, high, over
-    changed = s.op("xor.b64", a[1], high)
-    other = s.op("xor.b64", b[1] if what == "add" else a[1], high if what == "add" else b[1])
-    return low, high, s.op("setp.lt.s64", s.op("and.b64", changed, other), 0)
+    how = "s" if sign == "s" else "z"
+    a, b = words(s, t, a, how), words(s, t, b, how)
+    made = total(s, what, a, b)
+    if t.bits % 64:
+        return (*made, equal(s, "ne", made, words(s, t, made, how)))
+    if sign == "u":
+        return (*made, below(s, made, a, "u") if what == "add" else below(s, a, b, "u"))
+    high, x, y = made[-1], a[-1], b[-1]
+    changed = s.op("xor.b64", x, high)
+    other = s.op("xor.b64", y, high) if what == "add" else s.op("xor.b64", x, y)
+    return (*made, s.op("setp.lt.s64", s.op("and.b64", changed, other), 0))
 
 
 SCALARS: dict[str, Scalar] = {

@@ -7,8 +7,8 @@ from nvir.ir.opcodes.nvvm import FLOAT_TESTS, INT_TESTS
 from nvir.passes.select.lanes import Rule, by_element
 from nvir.passes.select.parts import parts
 from nvir.passes.select.rules.floating import as_float
-from nvir.passes.select.rules.integer import halves, sext, zext
-from nvir.passes.select.rules.wide import below
+from nvir.passes.select.rules.integer import sext, words, zext
+from nvir.passes.select.rules.wide import below, equal
 from nvir.passes.select.selector import Parts, Selector, predicate, width
 
 # PTX's names; those with u hold where an operand is NaN.
@@ -32,7 +32,7 @@ def _icmp(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> P
     if t.bits == 1:
         return (_of_bits(s, how, args[0][0], args[1][0]),)
     if t.bits > 64:
-        return (_of_pairs(s, how, t, args[0], args[1]),)
+        return (_of_words(s, how, t, args[0], args[1]),)
     a, b = args[0][0], args[1][0]
     bits = 64 if isinstance(t, PointerType) else t.bits
     extend = sext if how[0] == "s" else zext
@@ -56,12 +56,11 @@ def _of_bits(s: Selector, how: str, a: Value, b: Value) -> Value:
     return s.op("or.pred", large, s.op("not.pred", small))
 
 
-def _of_pairs(s: Selector, how: str, t: Type, a: Parts, b: Parts) -> Value:
+def _of_words(s: Selector, how: str, t: Type, a: Parts, b: Parts) -> Value:
     kind = "s" if how[0] == "s" else "u"
-    a, b = (halves(s, t, x, "s" if kind == "s" else "z") for x in (a, b))
+    a, b = (words(s, t, x, "s" if kind == "s" else "z") for x in (a, b))
     if how in ("eq", "ne"):
-        low, high = (s.op("xor.b64", x, y) for x, y in zip(a, b, strict=True))
-        return s.op(f"setp.{how}.s64", s.op("or.b64", low, high), 0)
+        return equal(s, how, a, b)
     if how[-2] == "g":
         a, b = b, a
     return below(s, a, b, kind, or_equal=how[-1] == "e")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from nvir.ir import Constant, Instruction, Unsupported, Value, constant, integer
-from nvir.ir.types import FloatType, PointerType, Type, VectorType
+from nvir.ir import Constant, Instruction, Value, constant, integer
+from nvir.ir.types import PRED, FloatType, PointerType, Type, VectorType
 from nvir.passes.select.constants import signed
-from nvir.passes.select.lanes import Rule, by_element
-from nvir.passes.select.parts import RegisterPart, parts
+from nvir.passes.select.lanes import Rule, by_element, element
+from nvir.passes.select.parts import RegisterPart, count, parts
 from nvir.passes.select.rules import wide
 from nvir.passes.select.rules.floating import from_float, has_bfloat, kind_of, operand, to_float
-from nvir.passes.select.rules.integer import halves, sext, zext
+from nvir.passes.select.rules.integer import sext, words, zext
 from nvir.passes.select.selector import AddressParts, Parts, Selector, width
 from nvir.passes.select.spaces import GENERIC
 
@@ -26,7 +26,7 @@ def resize(s: Selector, x: Value, w: int, to: int, kind: str = "u") -> Value:
 def _trunc(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
     x = args[0]
     if t.bits > 64 and r.bits > 64:
-        return x
+        return x[: count(r)]
     low, bits = x[0], min(t.bits, 64)
     if isinstance(low, Constant):
         if r.bits == 1:
@@ -60,19 +60,25 @@ def extended(s: Selector, x: Value, t: Type, w: int, how: str) -> Value:
 
 def _extend(how: str) -> Rule:
     def scalar(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
-        x = args[0]
+        x, more = args[0], count(r) - len(args[0])
         if t.bits > 64:
-            return halves(s, t, x, how)
+            x = words(s, t, x, how)
+            return x + (_sign(s, x[-1], how),) * more
         low = extended(s, x[0], t, width(r) if r.bits <= 64 else 64, how)
         if r.bits <= 64:
             return (low,)
-        if how == "z":
-            return low, integer(0)
-        if isinstance(low, Constant):
-            return low, integer(-1 if low.value < 0 else 0)
-        return low, s.op("shr.s64", low, 63)
+        return (low, *(_sign(s, low, how),) * more)
 
     return by_element(scalar)
+
+
+def _sign(s: Selector, x: Value, how: str) -> Value:
+    """What a word above `x` is: zeros, or 64 times its sign."""
+    if how == "z":
+        return integer(0)
+    if isinstance(x, Constant):
+        return integer(-1 if x.value < 0 else 0)
+    return s.cached(("sign", x), lambda: s.op("shr.s64", x, 63))
 
 
 # ------------------------------------------------------------------- floats
@@ -117,10 +123,10 @@ def _to_integer(kind: str) -> Rule:
         name, x = kind_of(t), args[0][0]
         if r.bits > 64:
             if name == "f64":
-                return wide.from_double(s, operand(s, name, x), kind == "s")
+                return wide.from_double(s, operand(s, name, x), kind == "s", count(r))
             double = s.op("cvt.f64.f32", to_float(s, t, x) if name != "f32" else
                           operand(s, name, x))
-            return wide.from_double(s, double, kind == "s")
+            return wide.from_double(s, double, kind == "s", count(r))
         if name == "bf16":
             name, x = "f32", to_float(s, t, x)
         w = width(r)
@@ -139,7 +145,7 @@ def _from_integer(kind: str) -> Rule:
     def scalar(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
         name, x = kind_of(r), args[0][0]
         if t.bits > 64:
-            made = wide.to_double(s, halves(s, t, args[0], how), kind == "s", odd=name != "f64")
+            made = wide.to_double(s, words(s, t, args[0], how), kind == "s", odd=name != "f64")
             return (made if name == "f64" else from_double(s, r, made),)
         w = max(width(t), 32) if name == "bf16" or t.bits == 1 else width(t)
         x = extended(s, x, t, w, how)
@@ -161,7 +167,7 @@ def _from_integer(kind: str) -> Rule:
 def _ptrtoint(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
     x = args[0][0]
     if r.bits > 64:
-        return x, integer(0)
+        return (x, *(integer(0),) * (count(r) - 1))
     if r.bits == 1:
         return (s.op("setp.ne.s64", s.op("and.b64", x, 1), 0),)
     return (resize(s, x, 64, width(r)),)
@@ -173,9 +179,10 @@ def _inttoptr(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) 
 
 
 def _addrspacecast(s: Selector, i: Instruction) -> Parts:
-    if isinstance(i.type, VectorType):
-        raise Unsupported("addrspacecast of vectors", where=str(s.source.name))
     v = i.operands[0]
+    if isinstance(i.type, VectorType):
+        source, target = (getattr(t, "space", GENERIC) for t in (element(v.type), element(i.type)))
+        return tuple(s.into(AddressParts(s.reg(x, "b64"), 0, source), target) for x in s.use(v))
     assert isinstance(i.type, PointerType)
     space = s.spaces.of(i)
     if isinstance(v, Constant):
@@ -232,12 +239,12 @@ def _pieces(s: Selector, x: Parts, given: tuple[RegisterPart, ...]) -> list[tupl
     out = []
     at = 0
     for v, p in zip(x, given, strict=True):
-        if p.bits == 1:
+        if p.reg is PRED:
             v = s.op("selp.b32", 1, 0, v)
         elif isinstance(p.scalar, FloatType):
             v = s.op(f"mov.b{p.bits}", v)
         else:
-            v = s.reg(zext(s, v, p.bits), f"b{width(p.scalar)}")
+            v = s.reg(zext(s, v, p.bits), f"b{p.reg.bits}")
         out.append((at, p.bits, v))
         at += p.bits
     return out
@@ -247,14 +254,14 @@ def _gather(s: Selector, pieces: list[tuple[int, int, Value]], at: int, p: Regis
     """The bits from `at` on as a part."""
     inside = [q for q in pieces if q[0] < at + p.bits and at < q[0] + q[1]]
     whole = [q for q in inside if at <= q[0] and q[0] + q[1] <= at + p.bits]
-    if p.bits in (32, 64) and whole == inside and len({q[1] for q in inside}) == 1 \
-            and inside[0][1] >= 16 and len(inside) in (2, 4):
+    if p.bits == p.reg.bits >= 32 and whole == inside and len({q[1] for q in inside}) == 1 \
+            and all(q[1] == q[2].type.bits for q in inside) and len(inside) in (2, 4):
         packed = s.op(f"mov.b{p.bits}", [q[2] for q in inside])
         return packed if not isinstance(p.scalar, FloatType) else s.op(f"mov.{p.reg.name}", packed)
-    w = 16 if 1 < p.bits <= 16 else 32 if p.bits <= 32 else 64
+    w = 32 if p.reg is PRED else p.reg.bits
     total: Value | None = None
-    for first, bits, v in inside:
-        own = 32 if bits == 1 else 16 if bits <= 16 else 32 if bits <= 32 else 64
+    for first, _, v in inside:
+        own = v.type.bits
         wide = max(own, w)
         moved = s.op(f"cvt.u{wide}.u{own}", v) if wide != own else v
         if first > at:
@@ -265,7 +272,7 @@ def _gather(s: Selector, pieces: list[tuple[int, int, Value]], at: int, p: Regis
             moved = s.op(f"cvt.u{w}.u{wide}", moved)
         total = moved if total is None else s.op(f"or.b{w}", total, moved)
     assert total is not None
-    if p.bits == 1:
+    if p.reg is PRED:
         return s.op("setp.ne.s32", s.op("and.b32", total, 1), 0)
     return s.op(f"mov.{p.reg.name}", total) if p.reg.is_float else total
 

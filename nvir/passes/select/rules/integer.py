@@ -1,4 +1,4 @@
-"""Integer arithmetic of every width up to 128 bits, and the extension of registers.
+"""Integer arithmetic of every width, and the extension of registers.
 
 An iN lies in the next wider register with anything above its N bits: sums, products,
 left shifts and bitwise operations need no more. Division (division.py), right shifts, comparison
@@ -6,7 +6,7 @@ and conversion to wider types look at those bits and extend first; a literal is 
 register that is known to be extended (a load, a mask, another extension) is left alone.
 
     i1           predicates; sum and difference are xor, the product is and
-    i128         halves with carry; products of 64 bits; shifts by selection
+    i65 and more words of 64 bits (wide.py)
     x·y + z      mad, the full product of two narrower ones mul.wide
 """
 
@@ -34,7 +34,7 @@ def sext(s: Selector, x: Value, bits: int) -> Value:
 
 
 def _extend(s: Selector, x: Value, bits: int, how: str) -> Value:
-    w = max(16 if bits <= 16 else 32 if bits <= 32 else 64, x.type.bits)  # 64: a high half
+    w = max(16 if bits <= 16 else 32 if bits <= 32 else 64, x.type.bits)  # 64: a highest word
     if isinstance(x, Constant):
         return integer(x.value & ((1 << bits) - 1) if how == "z" else signed(x.value, bits))
     if bits == w or s.is_known(x, how, bits):
@@ -53,9 +53,9 @@ def _extension(s: Selector, x: Value, bits: int, w: int, how: str) -> Value:
     return made
 
 
-def halves(s: Selector, t: Type, x: Parts, how: str) -> Parts:
-    """An integer of more than 64 bits with its high half extended."""
-    return x[0], _extend(s, x[1], t.bits - 64, how)
+def words(s: Selector, t: Type, x: Parts, how: str) -> Parts:
+    """An integer of more than 64 bits with its highest word extended."""
+    return *x[:-1], _extend(s, x[-1], t.bits - 64 * (len(x) - 1), how)
 
 
 # --------------------------------------------------------------- arithmetic
@@ -74,20 +74,20 @@ def _sum(s: Selector, i: Instruction, t: Type, args: list[Parts], name: str) -> 
     if t.bits == 1:
         return (s.op("xor.pred", a[0], b[0]),)
     if t.bits > 64:
-        low, carry = chained(s, f"{name}.cc.u64", a[0], b[0])
-        high, _ = chained(s, f"{name}c.u64", a[1], b[1], carry)
-        return low, high
+        from nvir.passes.select.rules.wide import total
+
+        return total(s, name, a, b)
     if name == "add" and (fused := _mad(s, i, t)) is not None:
         return (fused,)
     return (s.op(f"{name}.s{width(t)}", a[0], b[0]),)
 
 
 def chained(
-    s: Selector, spelling: str, a: Value, b: Value, carry: Value | None = None
+    s: Selector, spelling: str, *operands: Value, carry: Value | None = None
 ) -> tuple[Value, Value | None]:
-    """An addition that reads or writes the carry flag: its result, and the carry that it sets."""
-    f = form(spelling, "%s, %s, %s")
-    i = Instruction(f, (a, b, carry) if carry is not None else (a, b))
+    """What reads or writes the carry flag: its result, and the carry that it sets."""
+    f = form(spelling, ", ".join(("%s",) * (len(operands) + 1)))
+    i = Instruction(f, (*operands, carry) if carry is not None else operands)
     i.set_results(f.result_types, [None] * f.n_results)
     s.b.insert(i)
     made = i.results
@@ -117,7 +117,9 @@ def _mul(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Pa
     if t.bits == 1:
         return (s.op("and.pred", a[0], b[0]),)
     if t.bits > 64:
-        return _wide_product(s, a, b)
+        from nvir.passes.select.rules.wide import product
+
+        return product(s, a, b)
     if (full := _full_product(s, i, t)) is not None:
         return (full,)
     if isinstance(b[0], Constant) and _is_power(b[0]):
@@ -147,13 +149,6 @@ def _full_product(s: Selector, i: Instruction, t: Type) -> Value | None:
 
 def _fits(value: int, kind: str) -> bool:
     return -(1 << 31) <= value < 1 << 31 if kind == "sext" else 0 <= value < 1 << 32
-
-
-def _wide_product(s: Selector, a: Parts, b: Parts) -> Parts:
-    low = s.op("mul.lo.u64", a[0], b[0])
-    high = s.op("mul.hi.u64", a[0], b[0])
-    high = s.op("mad.lo.u64", a[0], b[1], high)
-    return low, s.op("mad.lo.u64", a[1], b[0], high)
 
 
 def _bitwise(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:

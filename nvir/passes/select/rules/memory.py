@@ -3,7 +3,8 @@
 A value of any type is moved part by part. Neighbours of one width go together as `.v2` or
 `.v4` where the alignment proves that the access is aligned to its whole size; 16-bit ones
 pair up in 32-bit words where four would not reach. What is aligned to less than its width, or has
-an odd number of bytes (i24), moves in the largest pieces that are aligned.
+an odd number of bytes (i24), moves in the largest pieces that are aligned; a vector of i1 as the
+number that it is.
 
     getelementptr        base + index·size, the constant part kept for the access's immediate;
                          mul.wide where the index is an extended i32; the constant of an
@@ -14,12 +15,15 @@ an odd number of bytes (i24), moves in the largest pieces that are aligned.
 
 from __future__ import annotations
 
+import functools
+
 from nvir.analysis.callees import intrinsic
-from nvir.ir import Argument, Constant, Instruction, Unsupported, Value, Variable, integer
+from nvir.ir import Argument, Constant, Instruction, Value, Variable, integer
 from nvir.ir import types as ty
-from nvir.ir.layout import align_of, align_up, size_of, struct_layout
+from nvir.ir.layout import align_of, align_up, fields, size_of, struct_layout
 from nvir.passes.select.lanes import Rule
-from nvir.passes.select.parts import RegisterPart, parts
+from nvir.passes.select.parts import RegisterPart, count, parts
+from nvir.passes.select.rules.convert import extended, recast
 from nvir.passes.select.rules.integer import zext
 from nvir.passes.select.selector import AddressParts, Parts, Selector
 from nvir.passes.select.spaces import GENERIC, GLOBAL, LOCAL
@@ -154,7 +158,6 @@ def _bound(v: Value) -> int | None:
 
 def _scaled(s: Selector, x: Value, t: ty.Type, size: int, kind: str) -> Value:
     """index · size in 64 bits, of an index of type `t` in register `x`."""
-    from nvir.passes.select.rules.convert import extended
 
     bits = t.bits
     if bits > 64:
@@ -231,9 +234,24 @@ def spelled(part: RegisterPart) -> str:
     return _TYPES[part.bytes]
 
 
-def _check_bits(t: ty.Type) -> None:
-    if isinstance(t, ty.VectorType) and t.element is ty.I1 and t.count > 1:
-        raise Unsupported(f"{t} in memory")
+@functools.lru_cache(maxsize=1024)
+def _fields_with_bits(t: ty.Type) -> tuple[tuple[int, ty.Type], ...]:
+    """Where the leaves of a type lie, if one is a vector whose elements are no whole bytes: it lies
+    in memory bit by bit, as an integer does. Else nothing: each part has a place of its own."""
+    found = fields(t)
+    return found if any(map(_is_in_bits, (leaf for _, leaf in found))) else ()
+
+
+def _is_in_bits(t: ty.Type) -> bool:
+    return isinstance(t, ty.VectorType) and bool(t.element.bits % 8)
+
+
+def _as_number(t: ty.Type) -> ty.Type:
+    """The integer that a vector is in memory; other types are themselves."""
+    if not _is_in_bits(t):
+        return t
+    assert isinstance(t, ty.VectorType)
+    return ty.int_type(t.count * t.element.bits)
 
 
 # --------------------------------------------------------------------- loads
@@ -244,7 +262,10 @@ def load_value(
     as_signed: bool = False, name: str = "ld",
 ) -> Parts:
     """The parts of a `t` at an address. `order` follows the mnemonic: ".volatile" …"""
-    _check_bits(t)
+    if pieces := _fields_with_bits(t):
+        return tuple(p for at, leaf in pieces for p in recast(s, load_value(
+            s, a.plus(at), _as_number(leaf), _alignment(align, at), order, nc, name=name,
+        ), _as_number(leaf), leaf))
     shape = parts(t)
     a = _in_reach(s, a, shape)
     align = known_align(s, a, align)
@@ -304,7 +325,7 @@ def _as_part(s: Selector, v: Value, p: RegisterPart, kind: str) -> Value:
     """What was loaded as `kind`, in the register of its part."""
     if p.reg is ty.PRED:
         return s.op("setp.ne.s16", s.op("and.b16", v, 1), 0)
-    if p.reg is ty.B64 and p.bytes < 8:  # the high half of an i65 … i96
+    if p.reg is ty.B64 and p.bytes < 8:  # the highest word of an i65 … i96
         return s.op(f"cvt.u64.u{max(16, 8 * p.bytes)}", v)
     if kind == "u8":
         return s.known(v, "z", 8) if p.bits == 8 else v
@@ -428,7 +449,14 @@ def store_value(
     s: Selector, a: AddressParts, x: Parts, t: ty.Type, align: int, order: str = ""
 ) -> None:
     """Write the parts of a `t` to an address."""
-    _check_bits(t)
+    left = list(x)
+    for at, leaf in _fields_with_bits(t):
+        number, own = _as_number(leaf), left[: count(leaf)]
+        del left[: len(own)]
+        store_value(s, a.plus(at), recast(s, tuple(own), leaf, number), number,
+                    _alignment(align, at), order)
+    if not left:
+        return
     shape = parts(t)
     a = _in_reach(s, a, shape)
     align = known_align(s, a, align)
@@ -481,9 +509,9 @@ def _store_pieces(
         for (at, size), piece in loaded.items():  # they were never more than this
             s.op(f"{head}.{_TYPES[size]}", a.plus(p.offset + at).operand, piece)
         return
-    w = 16 if p.bytes <= 2 else 32 if p.bytes <= 4 else 64
+    w = p.reg.bits
     if p.reg.is_float:
-        v = s.op(f"mov.b{p.bits}", v)
+        v = s.op(f"mov.b{w}", v)
     v = s.reg(v, f"b{w}")
     for at, size in _pieces(p, align):
         piece = s.op(f"shr.u{w}", v, 8 * (at - p.offset)) if at > p.offset else v
@@ -514,7 +542,6 @@ def _alloca(s: Selector, i: Instruction) -> Parts:
         a = depot(s, size_of(t) * n.value, align)
         s.addresses[i] = a
         return (a.base,)
-    from nvir.passes.select.rules.convert import extended
 
     bytes = s.op("mul.lo.s64", s.reg(extended(s, s.one(n), n.type, 64, "z"), "b64"), size_of(t))
     return (s.op("alloca.u64", bytes, max(align, 8)),)
