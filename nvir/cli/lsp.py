@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import click
 
@@ -31,8 +30,7 @@ def command(arch: str | None, hints: str) -> None:
       nvir lsp --arch sm_90 --hints lines
     """
     try:
-        from nvir.lsp.server import Framed, make_server
+        from nvir.lsp.server import Framed, serve
     except ImportError as e:
         raise NvirError(f"nvir lsp needs pygls: pip install 'nvir[lsp]' ({e})") from None
-    stream: Any = Framed(sys.stdin.buffer)
-    make_server(arch, hints).start_io(stream)  # type: ignore[arg-type]  # one of the choices
+    serve(Framed(sys.stdin.buffer), arch, hints)  # type: ignore[arg-type]  # one of the choices

@@ -200,7 +200,7 @@ def _refuse(file: str, module: Module) -> None:
 
     from nvir.ptx.check import check
 
-    errors = [d for _, d in check(Path(file), module=module) if d.severity == "error"]
+    errors = [d for _, d in check(Path(file)) if d.severity == "error"]
     if errors:
         raise ParseError(errors)
 

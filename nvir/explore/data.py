@@ -156,10 +156,8 @@ class Version:
     def diagnostics(self) -> list[dict[str, Any]]:
         """What `nvir check` says of the text as it is edited; of what cannot be read, why."""
         if self.language == "ptx":
-            found = check(
-                self.text.encode("utf-8", "surrogateescape"), PROFILES, self.options.arch,
-                None if self.broken else self.module,
-            )
+            text = self.text.encode("utf-8", "surrogateescape")
+            found = check(text, PROFILES, self.options.arch)
         elif self.name.endswith((".cu", ".cuh")):
             found = check_inline(self.text, self.name, self.options.arch)
         else:

@@ -1,9 +1,13 @@
 """The Language Server Protocol over standard input and output: `nvir lsp`.
 
 Each change of a text makes a new `Document`; a short while after the last one its findings are
-published with the version that they are of. Questions are answered on the newest text, in a
-thread, behind the findings of that text, so that an error is told first. An exception in an
-answer is logged to the editor and answered with nothing.
+published with the version that they are of. Questions are answered on the newest text, one after
+the other in a thread, behind the findings of that text, so that an error is told first. An
+exception in an answer is logged to the editor and answered with nothing.
+
+Two things keep findings from waiting for what is not asked any more: the thread that looks for
+them does not take turns with the one that answers, and the garbage that hangs together in circles
+(modules of older versions) is collected behind what was told, not in between.
 
 Source   Language Server Protocol 3.17; pygls 2.
 """
@@ -12,8 +16,12 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gc
 import re
-from collections.abc import Awaitable, Callable
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -33,7 +41,9 @@ from nvir.ptx.layout import laid_out
 
 _SUFFIXES = (*SUFFIXES, ".cuh")
 _BY_ID = {"ptx": ".ptx", "llvm": ".ll", "cuda": ".cu", "cuda-cpp": ".cu"}
-PAUSE = 0.12  # seconds without a change before a text is checked
+PAUSE = 0.05  # seconds without a change before a text is checked
+ALONE = 0.5  # seconds for which findings are looked for before another thread has its turn
+GARBAGE = 100_000  # objects made since it was collected, of which it is looked for again
 _WORD = re.compile(r"[%@.\w$:]+")
 _T = TypeVar("_T")
 
@@ -84,6 +94,7 @@ class Server(LanguageServer):
         self.arch, self.hints = arch, hints
         self.documents: dict[str, Document] = {}
         self.checks: dict[str, asyncio.Task[None]] = {}
+        self.checking, self.answering = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
 
     def configure(self, options: Any) -> None:
         if isinstance(options, dict):
@@ -116,13 +127,13 @@ class Server(LanguageServer):
         """Publish the findings of a version, unless a newer one came meanwhile."""
         await asyncio.sleep(pause)
         try:
-            found = await asyncio.to_thread(doc.findings)
-            rows = [_diagnostic(doc, code, d) for code, d in found]
+            rows = await asyncio.get_running_loop().run_in_executor(self.checking, _rows, doc)
         except Exception as e:
             self.told(e)
             rows = []
         if self.documents.get(uri) is doc:
             self.publish(uri, doc.version, rows)
+        _tidy(GARBAGE)
 
     def publish(self, uri: str, version: int | None, rows: list[lsp.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, rows, version))
@@ -142,11 +153,39 @@ class Server(LanguageServer):
             return None
         if (check := self.checks.get(uri)) is not None:
             await asyncio.wait([check])
+
+        def asked() -> _T | None:
+            return ask(doc) if self.documents.get(uri) is doc else None
+
         try:
-            return await asyncio.to_thread(ask, doc)
+            return await asyncio.get_running_loop().run_in_executor(self.answering, asked)
         except Exception as e:
             self.told(e)
             return None
+        finally:
+            _tidy(10 * GARBAGE)
+
+
+def _tidy(most: int) -> None:
+    """Collect garbage where more objects than that were made since."""
+    if gc.get_count()[0] > most:
+        gc.collect()
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Keep the interpreter: other threads have their turn a while later."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(ALONE)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def _rows(doc: Document) -> list[lsp.Diagnostic]:
+    with _alone():
+        return [_diagnostic(doc, code, d) for code, d in doc.findings()]
 
 
 def _diagnostic(doc: Document, code: str, d: Any) -> lsp.Diagnostic:
@@ -329,3 +368,12 @@ def make_server(arch: str | None = None, hints: answers.HintStyle = "loops") -> 
         return made
 
     return server
+
+
+def serve(stream: Any, arch: str | None = None, hints: answers.HintStyle = "loops") -> None:
+    """Run a server on a stream of messages. What is imported is never looked at for garbage, and
+    all else only where the server says so."""
+    server = make_server(arch, hints)
+    gc.freeze()
+    gc.disable()
+    server.start_io(stream)

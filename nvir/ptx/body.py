@@ -224,14 +224,20 @@ class BodyReader(Flow):
                 last = self._begin_block(None)
             last.term = (_RET_FORM, (), None, self.line)
             last.falls_through = False
+        tables: dict[int, list[tuple[str, RawBlock | None]]] = {}  # found once for each
         for k, block in enumerate(blocks):
-            resolved = []
-            for name, scope, offset in block.targets:
-                target = find_label(name, scope)
-                if target is None:
-                    self.source.error(f"undefined label '{name}'", offset)
-                else:
-                    resolved.append(target)
+            resolved: list[RawBlock] = []
+            for named, scope, offset in block.targets:
+                found = tables.get(id(named))
+                if found is None:
+                    names = [named] if named.__class__ is str else named
+                    found = [(name, find_label(name, scope)) for name in names]
+                    if len(names) > 1:
+                        tables[id(named)] = found
+                for name, target in found:
+                    if target is None:
+                        self.source.error(f"undefined label '{name}'", offset)
+                resolved += [target for _, target in found if target is not None]
             if block.falls_through:
                 resolved.append(blocks[k + 1])
             block.targets = resolved

@@ -13,13 +13,15 @@ Source   PTX ISA 9.0, and what ptxas 13.0 accepts of each combination (tests/ptx
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import string
+from collections.abc import Callable, Iterator, Sequence
 
 import attrs
 
 from nvir.ir import (
     UNKNOWN,
     Constant,
+    Form,
     Function,
     Instruction,
     Module,
@@ -28,11 +30,12 @@ from nvir.ir import (
     Variable,
     capability,
 )
-from nvir.ir.errors import Diagnostic, NvirError, ParseError
+from nvir.ir.errors import Diagnostic
 from nvir.ir.module import first_version
 from nvir.ir.opcodes.ori.modifiers import unknown_modifiers
 from nvir.ir.verify.ori import call_problem, class_problem
-from nvir.ptx.reader import KNOWN_VERSION, read_apart
+from nvir.ptx.body import RawFunction
+from nvir.ptx.reader import KNOWN_VERSION, ApartReader, read_apart
 from nvir.ptx.rules import declared
 from nvir.ptx.rules.operands import (
     address_problem,
@@ -53,6 +56,8 @@ from nvir.ptx.rules.operands import (
 from nvir.ptx.rules.spelled import spelled_problems
 from nvir.ptx.rules.targets import arch_problem, is_known
 from nvir.ptx.source import PtxText, load
+from nvir.ptx.ssa import Apart
+from nvir.ptx.statements import RawItem
 
 # Rows whose addresses of 32 bits the assembler widens.
 WIDENED = ("cp.async.bulk", "cp.async.bulk.tensor", "cp.async.bulk.prefetch", "tensormap.replace",
@@ -62,66 +67,130 @@ WIDENED = ("cp.async.bulk", "cp.async.bulk.tensor", "cp.async.bulk.prefetch", "t
 NO_32_BIT = 90  # architectures from which on a 32-bit address is an error
 # A register, or a modifier that is one too many, in a message.
 _NAMED = re.compile(r"%[\w$]+|(?<=takes no )\.\w+|\.\w+(?= stands)")
-_DIRECTIVE = re.compile(r"\s*\.")
+_WORD = frozenset(string.ascii_letters + string.digits + "_")
+_TARGET = re.compile(r"^[^\S\n]*\.target\s+(\w*)", re.M)
 SHARED_LIMIT = 0xC000  # bytes of static shared memory of a block, on every machine
 
 
-def _problems(
-    i: Instruction, function: Function, calls: declared.CallRules
-) -> Iterator[tuple[str, str]]:
-    """Code and message of what is wrong with one instruction."""
-    f, module = i.form, calls.module
+_Ask = Callable[[Instruction, Function, declared.CallRules], str | None]
+_Rules = tuple[tuple[str, _Ask], ...]  # each with the code of what it tells
+
+
+def _spelled(code: str) -> _Ask:
+    return lambda i, f, c: spelled_problems(i.form, c.module.version, c.module.target)[code]
+
+
+def _special(code: str) -> _Ask:
+    def ask(i: Instruction, f: Function, c: declared.CallRules) -> str | None:
+        told = special_problem(i, c.module)
+        return told[1] if told is not None and told[0] == code else None
+
+    return ask
+
+
+def _alone(ask: Callable[[Instruction], str | None]) -> _Ask:
+    return lambda i, f, c: ask(i)
+
+
+_RULES: _Rules = (  # the first of a code tells what is wrong
+    ("version", _special("version")), ("types", _special("types")),
+    *((code, _spelled(code)) for code in ("modifiers", "operands", "version")),
+    *(("operands", _alone(ask)) for ask in (
+        place_problem, symbol_problem, discard_problem, texture_problem, vector_problem,
+        fragment_problem)),
+    ("types", lambda i, f, c: class_problem(i, True, beside_numbers(i))),
+    ("types", _alone(mixed_problem)), ("types", _alone(register_kind_problem)),
+    ("literal", _alone(literal_problem)), ("memory", lambda i, f, c: memory_problem(i, f)),
+    ("address", lambda i, f, c: address_problem(i) if c.module.address_size == 64 else None),
+)
+_OF_CALLS: _Rules = (
+    ("call", lambda i, f, c: call_problem(i, i.aux)),
+    ("call", lambda i, f, c: c.problem(i, i.aux, f)),
+)
+_UNKNOWN: _Rules = (
+    ("unknown-instruction", lambda i, f, c: f"no instruction '{i.form.spelling}' is known"),
+)
+_UNKNOWN_MODIFIER: _Rules = (("modifiers", lambda i, f, c: (
+    f"no modifier .{unknown_modifiers(i.form)[0]} of {i.form.name} is known")),)
+
+
+def _rules_of(f: Form, module: Module) -> _Rules:
+    """What is asked of statements of a form."""
     if f.op is UNKNOWN:
-        yield "unknown-instruction", f"no instruction '{f.spelling}' is known"
-        return
-    unknown = unknown_modifiers(f) if module.version <= KNOWN_VERSION else []
-    if unknown:
-        yield "modifiers", f"no modifier .{unknown[0]} of {f.name} is known"
-        return
-    if f.is_call:
-        problem = call_problem(i, i.aux) or calls.problem(i, i.aux, function)
-        if problem is not None:
-            yield "call", problem
-        return
-    if f.op.pseudo:
-        return
-    found = spelled_problems(f, module.version, module.target)
-    found["operands"] = (
-        found["operands"] or place_problem(i) or symbol_problem(i) or discard_problem(i)
-        or texture_problem(i) or vector_problem(i) or fragment_problem(i)
-    )
-    found["types"] = class_problem(i, True, beside_numbers(i)) or mixed_problem(i) \
-        or register_kind_problem(i)
-    found["literal"] = literal_problem(i)
-    special = special_problem(i, module)
-    if special is not None:
-        found[special[0]] = special[1]
-    found["memory"] = memory_problem(i, function)
-    if module.address_size == 64:
-        found["address"] = address_problem(i)
-    yield from ((code, message) for code, message in found.items() if message is not None)
+        return _UNKNOWN
+    if module.version <= KNOWN_VERSION and unknown_modifiers(f):
+        return _UNKNOWN_MODIFIER
+    return _OF_CALLS if f.is_call else () if f.op.pseudo else _RULES
 
 
-def _alike(i: Instruction, function: Function) -> tuple[object, ...]:
-    """All that `_problems` asks of an instruction: of two alike in it both or neither break a
-    rule."""
-    f = i.form
-    valued = looks_at_values(f)
-    held: list[object] = [f]
-    if f.is_call:
-        callee = i.aux.callee or (id(function), i.aux.prototype)
-        held += [callee, *(_named(p) for p in i.aux.return_params), None]
-    for v in i.operands:
+class _Statements:
+    """The statements of bodies that rules are asked of. Of those that are alike in all that rules
+    ask, all or none break one: `broken` has what those like it break, where that is known."""
+
+    def __init__(self, module: Module) -> None:
+        self.calls = declared.CallRules(module)
+        self.broken: dict[tuple[object, ...], _Rules] = {}
+        self._told: tuple[dict[int, object], ...] = ({}, {})  # with values of literals, without
+
+    def problems(self, f: Function, raw: RawFunction) -> Iterator[tuple[Instruction, str, str]]:
+        """Each broken rule: the instruction, the code and the message."""
+        broken, calls = self.broken, self.calls
+        for key, i in self._asked(f, raw):
+            known = broken.get(key)
+            if known is not None:
+                told = ((code, ask(i, f, calls)) for code, ask in known)
+                yield from ((i, code, message) for code, message in told if message is not None)
+                continue
+            found: dict[str, tuple[_Ask, str]] = {}
+            for code, ask in _rules_of(i.form, calls.module):
+                if code not in found and (message := ask(i, f, calls)) is not None:
+                    found[code] = ask, message
+                    yield i, code, message
+            broken[key] = tuple((code, ask) for code, (ask, _) in found.items())
+
+    def _asked(
+        self, function: Function, raw: RawFunction
+    ) -> Iterator[tuple[tuple[object, ...], Instruction]]:
+        """What statements alike have in common, and the instruction; none that are known to break
+        no rule."""
+        apart = Apart(raw)
+        types = [*map(id, raw.reg_types), 0]  # the last is of what is thrown away
+        broken = self.broken
+        for item in _items(raw):
+            f, results, operands = item[:3]
+            told = self._told[looks_at_values(f)]
+            held: list[object] = [f]
+            if f.is_call:
+                callee = item[3].callee or (id(function), item[3].prototype)
+                held += [callee, *(_named(p) for p in item[3].return_params), None]
+            for v in operands:
+                if v.__class__ is int:
+                    held.append(types[v])
+                else:
+                    held.append(told.get(id(v)) or self._tell(v, told))
+            held += [None, *[types[r] for r in results]]
+            if broken.get(key := tuple(held)) != () and not f.is_phi:  # no text has phis
+                yield key, apart.instruction(item)
+
+    def _tell(self, v: Value, told: dict[int, object]) -> object:
+        """What rules ask of an operand that is no register; all live as long as the text is
+        checked, so that their numbers are theirs."""
         if isinstance(v, Constant):
-            held.append((id(v.type), v.value if valued else None))
-        elif v.is_tracked and v.definer is not None:
-            held.append(id(v.type))
+            found: object = (id(v.type), v.value if told is self._told[True] else None)
         elif isinstance(v, SymbolOffset):
-            held.append((*_named(v.symbol), SymbolOffset))
+            found = (*_named(v.symbol), SymbolOffset)
         else:
-            held.append(_named(v))
-    held += [(id(r.type), r.name == "_") for r in i.results]
-    return tuple(held)
+            found = _named(v)
+        told[id(v)] = found
+        return found
+
+
+def _items(raw: RawFunction) -> Iterator[RawItem]:
+    for block in raw.blocks:
+        yield from block.items
+        if block.term is not None:
+            f, operands, loc, offset = block.term
+            yield f, (), operands, None, loc, offset
 
 
 def _named(v: Value) -> tuple[object, ...]:
@@ -133,110 +202,105 @@ def _named(v: Value) -> tuple[object, ...]:
 
 
 def check(
-    source: object, targets: tuple[str, ...] = (), arch: str | None = None,
-    module: Module | None = None,
+    source: object, targets: tuple[str, ...] = (), arch: str | None = None
 ) -> list[tuple[str, Diagnostic]]:
     """Code and diagnostic of everything found.
 
     Of a text that cannot be read these are the reader's errors, and what breaks a rule in the
-    statements beside them where the text can be read without the wrong ones.
+    statements beside them; the errors alone where the header is among them, or where they are too
+    many to go on.
 
     `source` is as for `nvir.read_ptx`; `targets` are known beside those of PTX ISA 9.0.
-    `arch` is what the module is to be assembled for, by default its own target; `module` is what
-    the text was read as, where that is known.
+    `arch` is what the module is to be assembled for, by default its own target.
     """
     text = load(source)
-    try:
-        module = module or read_apart(source)
-    except ParseError as e:
-        unread = [("syntax", d) for d in e.errors]
-        return sorted([*unread, *_beside(text, e.errors, targets, arch)], key=_place)
-    lines = text.text.splitlines()
-    found: list[tuple[str, Diagnostic]] = []
-
-    def tell(code: str, message: str, line: int, word: str, severity: str = "error") -> None:
-        shown = lines[line - 1] if 0 < line <= len(lines) else ""
-        col = _column(shown, word, message)
-        found.append((code, Diagnostic(message, text.file, line, col, shown, severity)))
-
-    said = (n for n, s in enumerate(lines[:100], 1) if s.strip().startswith(".target"))
-    at = max(said, default=0)
-    if module.target not in targets and not is_known(module.target):
-        tell("target", f"no target {module.target} is known", at, module.target)
-    elif arch is not None and (problem := arch_problem(module.target, arch)) is not None:
-        tell("target", f"the module's target {module.target} {problem}", at, module.target)
-    elif module.version < first_version(module.target):
-        first = ".".join(map(str, first_version(module.target)))
-        tell("version", f"{module.target} needs PTX {first}, the module says "
-             f"{module.version[0]}.{module.version[1]}", at, module.target)
-    found.extend(("declaration", d) for d in module.refused)
-    kept = [v for v in module.globals if v.space == "const" and v.linkage != "extern"]
-    if (constants := sum(v.size for v in kept)) > declared.CONST_LIMIT:
-        tell("constants", f"the module has {constants} bytes of .const variables, it may have "
-             f"{declared.CONST_LIMIT}", *_largest(kept))
-    for d in module.diagnostics:
-        if not d.message.startswith(("unknown instruction", "unknown modifier")):
-            newer = d.message.startswith("PTX ISA")
-            found.append(("reader", attrs.evolve(d, severity="error") if newer else d))
-    clean: set[tuple[object, ...]] = set()
-    calls = declared.CallRules(module)
-    shared = {v: k for k, v in enumerate(_in_shared(module.globals))}
-    size_outside = sum(v.size for v in shared)
-    for f in module.functions:
-        held = _shared(f, shared, size_outside) if f.kind == "entry" else []
-        if (size := sum(v.size for v in held)) > SHARED_LIMIT:
-            tell("shared", f"{f.name} has {size} bytes of shared memory, a block may have "
-                 f"{SHARED_LIMIT}", *_largest(held))
-        for i in f.instructions():
-            if i.form.is_phi or (key := _alike(i, f)) in clean:  # no text has phis
-                continue
-            before = len(found)
-            for code, message in _problems(i, f, calls):
-                older = capability(arch or module.target) < NO_32_BIT
-                lenient = code == "address" and (older or i.form.op.name in WIDENED)
-                tell(code, message, i.line, i.form.spelling, "warning" if lenient else "error")
-            if len(found) == before:
-                clean.add(key)
+    read = read_apart(text)
+    found = [("syntax", d) for d in text.errors] + [("declaration", d) for d in text.refused]
+    if read.complete:
+        found += _Check(text, read, targets, arch).found
     return sorted(found, key=_place)
+
+
+class _Check:
+    """What breaks a rule: `found`."""
+
+    def __init__(
+        self, text: PtxText, read: ApartReader, targets: tuple[str, ...], arch: str | None
+    ) -> None:
+        self.text, self.module, self.bodies = text, read.module, read.bodies
+        self.found: list[tuple[str, Diagnostic]] = []
+        self._header(targets, arch)
+        for d in text.warnings:
+            if not d.message.startswith(("unknown instruction", "unknown modifier")):
+                newer = d.message.startswith("PTX ISA")
+                self.found.append(("reader", attrs.evolve(d, severity="error") if newer else d))
+        self._memory()
+        self._statements(capability(arch or self.module.target) < NO_32_BIT)
+
+    def tell(self, code: str, message: str, offset: int, severity: str = "error") -> None:
+        self.found.append((code, self.text.diagnostic(message, offset, severity)))
+
+    def _at(self, line: int, word: str) -> int:
+        """Where a word stands in a line."""
+        start = self.text.line_starts[max(line, 1) - 1]
+        return max(self.text.text.find(word, start, _line_end(self.text.text, start)), start)
+
+    def _header(self, targets: tuple[str, ...], arch: str | None) -> None:
+        module = self.module
+        said = [*_TARGET.finditer(self.text.text, 0, 1 << 14)][-1:]
+        at = said[0].start(1) if said else 0
+        if module.target not in targets and not is_known(module.target):
+            self.tell("target", f"no target {module.target} is known", at)
+        elif arch is not None and (problem := arch_problem(module.target, arch)) is not None:
+            self.tell("target", f"the module's target {module.target} {problem}", at)
+        elif module.version < first_version(module.target):
+            first = ".".join(map(str, first_version(module.target)))
+            self.tell("version", f"{module.target} needs PTX {first}, the module says "
+                      f"{module.version[0]}.{module.version[1]}", at)
+
+    def _memory(self) -> None:
+        """Constant memory of the module, shared memory of each kernel."""
+        module = self.module
+        kept = [v for v in module.globals if v.space == "const" and v.linkage != "extern"]
+        if (constants := sum(v.size for v in kept)) > declared.CONST_LIMIT:
+            self.tell("constants", f"the module has {constants} bytes of .const variables, it may "
+                      f"have {declared.CONST_LIMIT}", self._at(*_largest(kept)))
+        shared = {v: k for k, v in enumerate(_in_shared(module.globals))}
+        outside = sum(v.size for v in shared)
+        for f, raw in self.bodies:
+            held = _shared(f, raw, shared, outside) if f.kind == "entry" else []
+            if (size := sum(v.size for v in held)) > SHARED_LIMIT:
+                self.tell("shared", f"{f.name} has {size} bytes of shared memory, a block may have "
+                          f"{SHARED_LIMIT}", self._at(*_largest(held)))
+
+    def _statements(self, older: bool) -> None:
+        statements = _Statements(self.module)
+        for f, raw in self.bodies:
+            for i, code, message in statements.problems(f, raw):
+                lenient = code == "address" and (older or i.form.op.name in WIDENED)
+                self.tell(code, message, self._meant(i, message),
+                          "warning" if lenient else "error")
+
+    def _meant(self, i: Instruction, message: str) -> int:
+        """Where in a statement what its message names stands, behind its opcode."""
+        code, at, spelled = self.text.code, i.line, i.form.spelling
+        end = min(code.find(";", at), _line_end(code, at))
+        for named in _NAMED.findall(message.removeprefix(spelled)):
+            found = code.find(named, at + 1, end)
+            while found >= 0 and code[found + len(named)] in _WORD:  # of a longer name
+                found = code.find(named, found + 1, end)
+            if found >= 0:
+                return found
+        return at
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return end if end >= 0 else len(text)
 
 
 def _place(found: tuple[str, Diagnostic]) -> tuple[int, int]:
     return found[1].line, found[1].col
-
-
-def _beside(
-    text: PtxText, errors: Sequence[Diagnostic], targets: tuple[str, ...], arch: str | None
-) -> list[tuple[str, Diagnostic]]:
-    """What breaks a rule beside statements that cannot be read: those are blanked out."""
-    code = text.code
-    for d in errors:
-        at = text.line_starts[d.line - 1] + d.col - 1
-        start = max(code.rfind(";", 0, at), text.line_starts[d.line - 1] - 1) + 1
-        end = code.find(";", at) + 1
-        if not end or _DIRECTIVE.match(code, start):
-            return []  # without a declaration, uses of what it declares would be told
-        code = code[:start] + re.sub(r"[^\n]", " ", code[start:end]) + code[end:]
-    try:
-        module = read_apart(code.encode())
-    except NvirError:
-        return []
-    lines, wrong = text.text.splitlines(), {d.line for d in errors}
-    return [
-        (tag, attrs.evolve(d, file=text.file, source=lines[d.line - 1] if d.line else ""))
-        for tag, d in check(code.encode(), targets, arch, module)
-        if tag not in ("call", "reader", "declaration") and d.line not in wrong
-    ]
-
-
-def _column(line: str, word: str, message: str) -> int:
-    """Where `word` stands in the line, or what of its statement the message names behind it."""
-    at = max(line.find(word), 0)
-    statement = line[at:].partition(";")[0]
-    for named in _NAMED.findall(message.removeprefix(word)):
-        found = re.search(re.escape(named) + r"(?!\w)", statement[1:])
-        if found is not None:
-            return at + found.start() + 2
-    return at + 1
 
 
 def _largest(variables: Sequence[Variable]) -> tuple[int, str]:
@@ -245,14 +309,16 @@ def _largest(variables: Sequence[Variable]) -> tuple[int, str]:
     return most.loc if isinstance(most.loc, int) else 0, str(most.name)
 
 
-def _shared(f: Function, outside: dict[Variable, int], size: int) -> list[Variable]:
+def _shared(
+    f: Function, raw: RawFunction, outside: dict[Variable, int], size: int
+) -> list[Variable]:
     """The shared variables of a kernel, and those `outside`, the module's by number and of that
     size in all, that it names."""
     own = _in_shared(f.locals)
     if size + sum(v.size for v in own) <= SHARED_LIMIT:
         return []
     named = {v.symbol if isinstance(v, SymbolOffset) else v
-             for i in f.instructions() for v in i.operands} if outside else set()
+             for item in _items(raw) for v in item[2]} if outside else set()
     held = {v for v in named if isinstance(v, Variable) and v in outside}
     return [*own, *sorted(held, key=outside.__getitem__)]
 

@@ -70,8 +70,8 @@ class Flow(Operands):
             index = self._resolve(atoms[0], f, m)
         if index is None:
             return
-        targets = [(t, table[1], m.start(4)) for t in table[0]]
-        self._end_block((f, (index, *p), self.loc, line), targets, bool(p))
+        target = (table[0], table[1], m.start(4))
+        self._end_block((f, (index, *p), self.loc, line), [target], bool(p))
 
     def _unknown(
         self, m: re.Match[str], f: Form, parts: list[str], p: tuple[Any, ...], line: int

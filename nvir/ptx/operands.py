@@ -39,6 +39,9 @@ class Operands(Names):
         self.carry = -1
 
     def _line_at(self, offset: int) -> int:
+        """The line of an offset; where statements are read apart the offset itself."""
+        if self.module.apart:
+            return offset
         if offset >= self.line_offset:
             self.line += self.source.code.count("\n", self.line_offset, offset)
         else:
@@ -268,7 +271,7 @@ class Operands(Names):
             return m[0]
         if symbol.__class__ is int:
             sums = m[2] and self.raw.reg_types[symbol].bits in (16, 32, 64)
-            return self._sum(symbol, number) if sums else m[0]
+            return self._sum(symbol, number, whole) if sums else m[0]
         symbol = symbol or self.module.symbol(m[1], self.function)
         if not isinstance(symbol, Symbol) or isinstance(symbol, Function):
             return m[0]
@@ -283,7 +286,7 @@ class Operands(Names):
                 bits = f.type.bits if f.name == "mov" and f.type is not None else 64
                 if index.__class__ is not int or bits not in (32, 64):
                     return m[0]
-                name = self._element(symbol, index, held, bits)
+                name = self._element(symbol, index, held, bits, whole)
             elif held:
                 self.names[name] = SymbolOffset(symbol, held)
             else:
@@ -299,35 +302,39 @@ class Operands(Names):
             found = self._resolve(name, None, whole)
         return found
 
-    def _sum(self, number: int, added: int) -> str:
+    def _sum(self, number: int, added: int, whole: re.Match[str]) -> str:
         """A register's bits and a number."""
         type = self.raw.reg_types[number]
         name = f"$sum_{len(self.names)}"
         bits = SCALARS[f"b{type.bits}"]
         if getattr(type, "is_float", False):
-            number = self._made(f"mov.{bits}", bits, number)
-        self.names[name] = self._made(f"add.s{type.bits}", bits, number, constant(IMM, added))
+            number = self._made(whole, f"mov.{bits}", bits, number)
+        added_bits = constant(IMM, added)
+        self.names[name] = self._made(whole, f"add.s{type.bits}", bits, number, added_bits)
         return name
 
-    def _element(self, array: Variable, index: int, offset: int, bits: int) -> str:
+    def _element(
+        self, array: Variable, index: int, offset: int, bits: int, whole: re.Match[str]
+    ) -> str:
         """The address of an array's element: what is lacking of an index are zeros."""
         own = self.raw.reg_types[index].bits
         at = SCALARS[f"b{bits}"]
         if own != bits:
-            index = self._made(f"cvt.u{bits}.u{own}", at, index)
-        start = self._made(f"mov.u{bits}", at, SymbolOffset(array, offset) if offset else array)
+            index = self._made(whole, f"cvt.u{bits}.u{own}", at, index)
+        first = SymbolOffset(array, offset) if offset else array
+        start = self._made(whole, f"mov.u{bits}", at, first)
         size = constant(IMM, array.element_type.bits // 8)
         name = f"$element_{len(self.names)}"
-        self.names[name] = self._made(f"mad.lo.s{bits}", at, index, size, start)
+        self.names[name] = self._made(whole, f"mad.lo.s{bits}", at, index, size, start)
         return name
 
-    def _made(self, spelling: str, type: Any, *operands: Any) -> int:
+    def _made(self, whole: re.Match[str], spelling: str, type: Any, *operands: Any) -> int:
         """The register of an instruction that a statement's operand stands for."""
         made = self.new_register(f"$made_{len(self.raw.reg_names)}", type)
         block = self.current or self._begin_block(None)
         shape = ", ".join(["%s"] * (len(operands) + 1))
-        block.items.append(
-            (form(spelling, shape, None), (made,), operands, None, self.loc, self.line))
+        line = self._line_at(whole.start(3))
+        block.items.append((form(spelling, shape, None), (made,), operands, None, self.loc, line))
         return made
 
     def _reread(self, m: re.Match[str], operands: str) -> None:

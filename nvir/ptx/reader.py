@@ -7,17 +7,16 @@ newer instruction) is a warning in `module.diagnostics`.
 
 from __future__ import annotations
 
-import contextlib
 import re
 from typing import Any
 
-from nvir.ir import Function, Instruction, Module, Param, Type, Variable, array, bulk
+from nvir.ir import Block, Function, Instruction, Module, Param, Type, Variable, array, bulk
 from nvir.ir.values import Argument, Symbol
-from nvir.ptx.body import BodyReader
+from nvir.ptx.body import BodyReader, RawFunction
 from nvir.ptx.literals import literal
 from nvir.ptx.rules import declared
 from nvir.ptx.source import BEGIN_ASM, END_ASM, PtxText, TooManyErrors, load
-from nvir.ptx.ssa import Fill, build, build_apart
+from nvir.ptx.ssa import build
 from nvir.ptx.tokens import Unreadable
 from nvir.ptx.variables import LINKAGE, SPACES, Declarations
 
@@ -44,43 +43,50 @@ def read_ptx(x: object) -> Module:
     (a str with a newline, or bytes). Raises ParseError, whose `.errors` lists
     every error of the file; NvirError if the file cannot be opened.
     """
-    return _read(x, build)
-
-
-def read_apart(x: object) -> Module:
-    """Read PTX as `read_ptx` does, for rules of single instructions alone: no phi stands in the
-    module, and what a block takes over is one value for each register (`nvir.ptx.ssa`)."""
-    return _read(x, build_apart)
-
-
-def _read(x: object, fill: Fill) -> Module:
     source = load(x)
     with bulk():
-        return ModuleReader(source, fill).read()
+        reader = ModuleReader(source)
+        reader.read()
+        source.raise_errors()
+        return reader.finished()
+
+
+def read_apart(source: PtxText) -> ApartReader:
+    """Read what can be read of PTX, for rules of single statements: errors stay in `source`."""
+    with bulk():
+        reader = ApartReader(source)
+        reader.read()
+        return reader
 
 
 class ModuleReader(Declarations):
-    """Reads one module. `symbol`, `variables` and `file_directive` serve body.py; `fill` makes
-    the blocks of a function."""
+    """Reads one module. `symbol`, `variables` and `file_directive` serve body.py; `apart` is
+    whether the place of a statement is its offset instead of its line."""
 
-    def __init__(self, source: PtxText, fill: Fill) -> None:
+    apart = False
+
+    def __init__(self, source: PtxText) -> None:
         super().__init__(source, Module(name=source.file, version=KNOWN_VERSION))
-        self.fill = fill
+        self.complete = True  # whether the header could be read, and all behind it was looked at
         self.has_debug = ".section" in self.code
         if (written := _PRODUCER.match(source.text)) is not None:
             self.module.debug.producer = written[1]
         self.seen: list[str] = []  # the directives so far
         self.files: set[int] = set()  # numbers of .file so far
 
-    def read(self) -> Module:
-        with contextlib.suppress(TooManyErrors):
+    def read(self) -> None:
+        try:
             self._statements()
+        except TooManyErrors:
+            self.complete = False
         self._check_header()
         if (other := _NOT_ASCII.search(self.source.text)) is not None:
             self.source.refuse(f"PTX is ASCII text, {other[0]!r} is not", other.start())
         if "/*" in self.source.text and (at := self.source.open_comment) >= 0:
             self.source.refuse("this comment is not closed: expected '*/'", at)
-        self.source.raise_errors()
+
+    def finished(self) -> Module:
+        """The module, with all that was found."""
         self.module.diagnostics.extend(self.source.warnings)
         self.module.refused.extend(self.source.refused)
         _mark_assembly(self.module, self.source)
@@ -101,16 +107,18 @@ class ModuleReader(Declarations):
             try:
                 self._statement(token, start)
             except Unreadable:
+                self.complete &= token not in _HEADER
                 self._resynchronise(max(self.pos, start + 1))
 
     def _check_header(self) -> None:
+        lacking = [word for word in (".version", ".target") if word not in self.seen]
+        self.complete &= not lacking
         if self.source.errors:
             return
         if not self.seen:
             self.source.error("this is no PTX: the text is empty", 0)
-        for needed in (".version", ".target"):
-            if self.seen and needed not in self.seen:
-                self.source.error(f"the module has no '{needed}'", 0)
+        for needed in lacking if self.seen else ():
+            self.source.error(f"the module has no '{needed}'", 0)
         if "debug" in self.module.target_options and not self.has_debug:
             at = max(self.code.find(".target"), 0)
             self.source.refuse("target option 'debug' without debug data (.section)", at)
@@ -389,9 +397,13 @@ class ModuleReader(Declarations):
         errors = len(self.source.errors)
         self.pos = body.read(self.token_start)
         self.own = {}
-        if len(self.source.errors) == errors:
+        if self.apart or len(self.source.errors) == errors:
             self._returned_registers(body, function)
             self.fill(body.raw, function, incoming)
+
+    def fill(self, raw: RawFunction, function: Function, incoming: dict[int, Argument]) -> None:
+        """Make the blocks of a function; `incoming` are the registers that it is given."""
+        build(raw, function, incoming)
 
     def _returned_registers(self, body: BodyReader, function: Function) -> None:
         """A result that a function returns in a register is an operand of each `ret`."""
@@ -499,6 +511,21 @@ class ModuleReader(Declarations):
             function.directives[token[1:]] = tuple(numbers)
             self.source.refuse(declared.directive_problem(
                 token[1:], tuple(numbers), function, self.module), start)
+
+
+class ApartReader(ModuleReader):
+    """Reads a module whose functions have raw code: `bodies`. A statement with an error is left
+    out of it. The one block of a function that has a body is empty."""
+
+    apart = True
+
+    def __init__(self, source: PtxText) -> None:
+        super().__init__(source)
+        self.bodies: list[tuple[Function, RawFunction]] = []
+
+    def fill(self, raw: RawFunction, function: Function, incoming: dict[int, Argument]) -> None:
+        function.blocks.append(Block("", function))
+        self.bodies.append((function, raw))
 
 
 def _mark_assembly(module: Module, source: PtxText) -> None:

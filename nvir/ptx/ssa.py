@@ -1,4 +1,4 @@
-"""From raw blocks over registers to SSA, or to what rules of single instructions ask.
+"""From raw blocks over registers to SSA.
 
     L:  add %r1, %r1, 1           L:  %r1' = phi [%r1, entry], [%r1'', L]
         setp %p1, %r1, 10    ==>      %r1'' = add %r1', 1
@@ -11,27 +11,19 @@ printing without a copy.
 Method   nvir.ir.ssa.construct, over the registers that cross blocks. Blocks that the entry does
          not reach hang below a root of their own, where every register is undef.
 Cost     Linear in the text and in the live ranges of registers written more than once.
-
-Scattered branches have phis by the million in a few thousand lines. `build_apart` makes none: of
-what reaches a block it knows only whether anything was written, which is what `nvir check` asks.
-
-Method   What is written before a block is the same for all blocks of a strongly connected
-         component: one union of bit sets over the registers for each, in topological order.
-Cost     Linear in the text, and in the edges times the registers that cross blocks (in bits).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from nvir.analysis.components import strong_components
 from nvir.ir import VOID, Block, Function, Instruction, dominator_tree, form
 from nvir.ir.ssa.construct import Undo, place_phis, rename
 from nvir.ir.values import Argument, Result, undef
 from nvir.ptx.body import SINK, RawBlock, RawFunction
+from nvir.ptx.statements import RawItem
 
-Fill = Callable[[RawFunction, Function, dict[int, Argument]], None]
 
 def build(raw: RawFunction, function: Function, arguments: dict[int, Argument]) -> None:
     """Fill `function` with the SSA form of `raw`; `arguments` are registers defined on entry."""
@@ -141,73 +133,21 @@ def _writes(
     return writes
 
 
-def build_apart(raw: RawFunction, function: Function, arguments: dict[int, Argument]) -> None:
-    """Fill `function` with each block by itself: what a register holds where a block begins is one
-    value for all blocks, `undef` where nothing writes it before. No phi stands anywhere."""
-    blocks = raw.blocks
-    _name_blocks(blocks, function)
-    reads = _exposed_reads(blocks, len(raw.reg_types))
-    writes = _writes(blocks, (), reads)
-    bit = {r: k for k, r in enumerate(writes)}
-    exposed: list[list[int]] = [[] for _ in blocks]
-    for r, places in reads.items():
-        for b in places:
-            exposed[b].append(r)
-    filling = _Filling(raw, function)
-    held: dict[int, Any] = dict(arguments)
-    for b, written in _written_before(blocks, writes):
-        for r in exposed[b]:
-            known = r in arguments or (r in bit and written >> bit[r] & 1)
-            if known and r not in held:
-                held[r] = Instruction(_PHI, (), raw.reg_types[r], raw.reg_names[r], ())
-            filling.value[r] = held[r] if known else undef(raw.reg_types[r])
-        filling.fill(blocks[b], [])
+class Making:
+    """Makes instructions; `value` is what each register holds at the place that was reached."""
 
+    value: Any
 
-def _written_before(
-    blocks: list[RawBlock], writes: dict[int, list[int]]
-) -> Iterator[tuple[int, int]]:
-    """Each block with what is written on some way to it: the numbers of keys of `writes`, as
-    bits."""
-    made = [0] * len(blocks)
-    for k, sites in enumerate(writes.values()):
-        for b in sites:
-            made[b] |= 1 << k
-    succs = [[t.index for t in b.targets] for b in blocks]
-    before = [0] * len(blocks)
-    for members in strong_components(succs, range(len(blocks))):
-        arriving = 0
-        for b in members:
-            arriving |= before[b]
-        if len(members) > 1 or members[0] in succs[members[0]]:
-            for b in members:
-                arriving |= made[b]
-        for b in members:
-            for t in succs[b]:
-                before[t] |= arriving | made[b]
-            before[b] = made[b] = 0
-            yield b, arriving
-
-
-class _Filling:
-    """Makes the blocks of a function and their instructions; `value` is what each register holds
-    at the place that was reached."""
-
-    def __init__(self, raw: RawFunction, function: Function) -> None:
+    def __init__(self, raw: RawFunction) -> None:
         self.raw = raw
-        self.made = {id(b): Block(str(b.name), function) for b in raw.blocks}
-        self.value: list[Any] = [undef(t) for t in raw.reg_types]
-        function.blocks = [self.made[id(b)] for b in raw.blocks]
-        function.cfg_state = "never"
 
-    def fill(self, raw_block: RawBlock, undo: Undo) -> None:
-        """Make the block's instructions; `undo` gets what it overwrites of `value`."""
+    def make(
+        self, items: Iterable[RawItem], append: Callable[[Instruction], object], undo: Undo
+    ) -> None:
+        """Make instructions, in their order; `undo` gets what they overwrite of `value`."""
         value = self.value
-        block = self.made[id(raw_block)]
-        block.pragmas, block.line, block.loc = raw_block.pragmas, raw_block.line, raw_block.loc
         types, names = self.raw.reg_types, self.raw.reg_names
-        append = block.append
-        for f, results, operands, aux, loc, line in raw_block.items:
+        for f, results, operands, aux, loc, line in items:
             i = Instruction(
                 f, tuple([value[v] if v.__class__ is int else v for v in operands]), VOID, None,
                 aux, loc,
@@ -235,6 +175,23 @@ class _Filling:
                 undo.append((r, value[r]))
                 value[r] = result
             i._results = tuple(made)
+
+
+class _Filling(Making):
+    """Makes the blocks of a function and their instructions."""
+
+    def __init__(self, raw: RawFunction, function: Function) -> None:
+        super().__init__(raw)
+        self.made = {id(b): Block(str(b.name), function) for b in raw.blocks}
+        self.value = [undef(t) for t in raw.reg_types]
+        function.blocks = [self.made[id(b)] for b in raw.blocks]
+        function.cfg_state = "never"
+
+    def fill(self, raw_block: RawBlock, undo: Undo) -> None:
+        """Make the block's instructions; `undo` gets what it overwrites of `value`."""
+        block = self.made[id(raw_block)]
+        block.pragmas, block.line, block.loc = raw_block.pragmas, raw_block.line, raw_block.loc
+        self.make(raw_block.items, block.append, undo)
         self._terminate(raw_block, block)
 
     def _terminate(self, raw_block: RawBlock, block: Block) -> None:
@@ -293,6 +250,32 @@ class _Renaming(_Filling):
         raw_block = self.order[b]
         if raw_block is not None:
             self.fill(raw_block, undo)
+
+
+class Apart(Making):
+    """Single instructions: what a register holds is one value wherever it stands."""
+
+    def __init__(self, raw: RawFunction) -> None:
+        super().__init__(raw)
+        self.value = _Held(raw)
+
+    def instruction(self, item: RawItem) -> Instruction:
+        made: list[Instruction] = []
+        self.make((item,), made.append, [])
+        return made[0]
+
+
+class _Held(dict[int, Instruction]):
+    """A value for each register that is asked for."""
+
+    def __init__(self, raw: RawFunction) -> None:
+        super().__init__()
+        self.raw = raw
+
+    def __missing__(self, r: int) -> Instruction:
+        raw = self.raw
+        self[r] = i = Instruction(_PHI, (), raw.reg_types[r], raw.reg_names[r], ())
+        return i
 
 
 def _sink_type(f: Any, k: int) -> Any:

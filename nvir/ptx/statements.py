@@ -84,6 +84,10 @@ class OperandShape:
         )
 
 
+# (form, result registers, operands, aux, loc, line); read apart, the offset instead of the line.
+RawItem = tuple[Form, tuple[int, ...], tuple[Any, ...], Any, Any, int]
+
+
 class RawBlock:
     """A block before SSA: `items` are raw instructions, `targets` labels or blocks to come."""
 
@@ -96,8 +100,7 @@ class RawBlock:
         self.name, self.line, self.loc = name, line, loc
         self.index = 0
         self.pragmas: tuple[str, ...] = ()
-        # (form, result registers, operands, aux, loc, line)
-        self.items: list[tuple[Form, tuple[int, ...], tuple[Any, ...], Any, Any, int]] = []
+        self.items: list[RawItem] = []
         self.term: tuple[Form, tuple[Any, ...], Any, int] | None = None
         self.targets: list[Any] = []
         self.falls_through = False

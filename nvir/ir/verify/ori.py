@@ -77,10 +77,10 @@ def layout_problem(i: Instruction) -> str | None:
 
 
 def class_problem(
-    i: Instruction, undefined: bool = False, passed: Collection[int] = ()
+    i: Instruction, narrow: bool = False, passed: Collection[int] = ()
 ) -> str | None:
     """What is wrong with the register classes of results and written sources, or None; with
-    `undefined` also of registers that are read before they are written. Slots in `passed` (a
+    `narrow` an address may have 8 or 16 bits, as the assembler takes it. Slots in `passed` (a
     result's number, ~ a source's) are not looked at."""
     f = i.form
     for k, (r, made) in enumerate(zip(i.results, f.result_types, strict=True)):
@@ -88,17 +88,17 @@ def class_problem(
             return f"{r.name or 'a result'} is of type {r.type}, {f.spelling} makes {made}"
     for base, offset in f.addresses:
         if offset >= 0 and not isinstance(v := i._operands[offset], Constant):
-            added = "a register" if isinstance(v, Undef) else getattr(v, "name", None) or "a symbol"
+            added = getattr(v, "name", None) or "a symbol"
             return f"{added} is added to an address, which takes a number only"
-        if i._operands[base].type.bits not in (32, 64) and _in_register(i._operands[base]):
+        widths = (8, 16, 32, 64) if narrow else (32, 64)
+        if i._operands[base].type.bits not in widths and _in_register(i._operands[base]):
             return f"the address {i._operands[base].name} is of type {i._operands[base].type}"
     for k, (v, wanted) in enumerate(zip(i._operands, f.source_types, strict=False)):
         odd = isinstance(v.type, ScalarType) and ~k not in passed and not _source_fits(
             v.type, wanted, f.op.relaxed)
-        if wanted and odd and (_in_register(v) or (undefined and isinstance(v, Undef))):
+        if wanted and odd and _in_register(v):
             names = " or ".join(sorted({t.name for t in wanted}))
-            name = "an operand" if isinstance(v, Undef) else v.name
-            return f"{name} is of type {v.type}, {f.spelling} takes {names}"
+            return f"{v.name} is of type {v.type}, {f.spelling} takes {names}"
     return None
 
 
