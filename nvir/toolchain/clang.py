@@ -170,6 +170,7 @@ def _compiled(command: list[str], project: list[str], own: Own, timeout: float) 
         made = _told(a.command, a.text, text, name, timeout)
         stale = any(_UNFIT.search(d.message) for d in made.told)
         if (made.text is not None and a.needs <= made.entered) or (a.whole and not stale):
+            a.served(made.entered)
             break
         unfit.append((a, stale))
     else:

@@ -74,7 +74,7 @@ def test_kept_headers_change_no_result(tmp_path, compiled, monkeypatch):
     assert "st.global.u32 \t[%rd2], 8;" in plain
     assert not folder.exists()
     monkeypatch.delenv("NVIR_PRECOMPILED")
-    for kept in (2, 3):  # CUDA's and <nv/target>; the source's own at its second compile
+    for kept in (1, 2, 3):  # one more each time: CUDA's, <nv/target>, the source's own
         assert compiled(TEXT) == (plain, 1)
         assert len(list(folder.glob("*.pch"))) == kept
     own = next(p for p in folder.glob("*.pch") if b"value.h" in p.with_suffix(".cu").read_bytes())
@@ -143,7 +143,8 @@ def ahead(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.delenv("NVIR_PRECOMPILED", raising=False)
-        assert headers("#include <nv/target>\n") == {"target"}
+        text = "#include <nv/target>\n"  # a library's are made when they are wished for again
+        assert (headers(text), headers(text)) == (set(), {"target"})
         yield headers
 
 
@@ -178,7 +179,8 @@ def test_options_that_a_set_hangs_on(ahead):
     assert ahead(text, "-DMINE=1") == {"target"}
     folder = precompiled.cache_folder() / "headers"
     kept = len(list(folder.glob("*.set")))
-    ahead(text, "-D_NV_TARGET_CPP11")
+    for _ in range(2):
+        ahead(text, "-D_NV_TARGET_CPP11")
     assert len(list(folder.glob("*.set"))) == kept + 1
 
 
@@ -188,8 +190,10 @@ def test_options_that_a_set_hangs_on(ahead):
 def test_static_variables_that_the_host_names_are_there(tmp_path, compiled, variable):
     (tmp_path / "value.h").write_text(
         f"#define VALUE 1\n{variable}\ninline const void *address() {{ return &v; }}\n")
-    for _ in range(2):
+    for _ in range(4):
         assert "_ZL1v" in compiled(TEXT)[0]
+    failed = list((tmp_path / "cache" / "nvir" / "headers").glob("*.failed"))
+    assert [b"value.h" in p.with_suffix(".cu").read_bytes() for p in failed] == [True]
 
 
 @needs_clang
@@ -200,9 +204,9 @@ def test_a_header_that_was_not_met_is_not_taken_for_read(tmp_path, compiled):
             "__global__ void k(int *p) {\n#ifdef NV_IF_TARGET\n*p = 1;\n#else\n*p = 2;\n"
             "#endif\n}\n").replace("REAL", "<real.h>", 1)
     text = "#define REAL <real.h>\n" + text.replace("<real.h>", "REAL")
-    first, runs = compiled(text)
-    assert ("], 2;" in first, runs) == (True, 2)
-    assert compiled(text)[1] == 1
+    for expected in (1, 2, 1):  # nothing is kept yet; it did not serve; it is not tried again
+        made, runs = compiled(text)
+        assert ("], 2;" in made, runs) == (True, expected)
 
 
 def test_the_oldest_go(tmp_path, monkeypatch):

@@ -170,28 +170,40 @@ def made(command: Sequence[str], kept: Path, needs: frozenset[str] = frozenset()
     """Is the file there, or can it be made of the source that `wished` wrote? Where that failed
     there is a mark. `needs`: headers that it must meet. `notes` makes texts to be kept beside it,
     by suffix, of the file and clang's list of what it read. `trusted` headers have no variables."""
-    source, failed = kept.with_suffix(".cu"), kept.with_suffix(".failed")
+    source = kept.with_suffix(".cu")
     if kept.is_file():
         kept.with_suffix(".used").touch()  # to its own time, a file made on top is held
         return True
-    if failed.exists():
+    if _failed(kept).exists():
         return False
     with tempfile.TemporaryDirectory(dir=kept.parent) as place:
         file = Path(place) / kept.name
         listed = LISTED if needs else LISTED[:1]
         done = run([*command, *_EMIT, *listed, source, "-o", file], cwd=Path.cwd())
         read = {path for _, path in entered(done.stderr)}
-        if (done.returncode or not file.is_file()
-                or (not trusted and any(map(_has_variables, read)))):
-            failed.touch()
+        if done.returncode or not file.is_file():
+            _failed(kept).touch()
             return False
-        if not needs <= read:
+        if (not trusted and hopeless(kept, read)) or not needs <= read:
             return False
         for suffix, text in (notes(file, done.stderr) if notes else {}).items():
             replace(kept.with_suffix(suffix), text)
         file.rename(kept)
     _tidy(kept.parent)
     return True
+
+
+def _failed(kept: Path) -> Path:
+    return kept.with_suffix(".failed")
+
+
+def hopeless(kept: Path, read: Iterable[str]) -> bool:
+    """Do headers that were read have variables? Then no file is to be made of them."""
+    if _failed(kept).exists():
+        return True
+    if found := any(map(_has_variables, read)):
+        _failed(kept).touch()
+    return found
 
 
 def _has_variables(path: str) -> bool:

@@ -4,9 +4,11 @@
 
 Of a compile nearly all time goes into headers: 0.3 s for CUDA's own, 3 s for CUB. Kept are, each on
 top of the one before, in $XDG_CACHE_HOME/nvir, where the oldest go beyond `_ROOM`: what every
-command line of nvir includes; a set of headers of others (`shared_headers`), made when first wanted
-as that is, and both for all projects whose options they do not hang on; the directives that a text
-begins with, made at its second compile. NVIR_PRECOMPILED=0 turns it off.
+command line of nvir includes, made when first wanted; a set of headers of others
+(`shared_headers`), and both for all projects whose options they do not hang on; the directives that
+a text begins with. A compile makes one of the latter two at most, so that none waits for several,
+and those of a text and of large libraries when they are wanted for the second time.
+NVIR_PRECOMPILED=0 turns it off.
 
 What clang makes is the same with and without. A kept file is for one program, command line,
 beginning and folder; clang itself compares times and sizes of all headers in it; and as a new
@@ -24,7 +26,16 @@ import attrs
 
 from nvir.toolchain.errors import ToolError
 from nvir.toolchain.headers.includes import Own
-from nvir.toolchain.headers.kept import LISTED, key, made, of_all, on, wished, without
+from nvir.toolchain.headers.kept import (
+    LISTED,
+    hopeless,
+    key,
+    made,
+    of_all,
+    on,
+    wished,
+    without,
+)
 from nvir.toolchain.headers.shared import shared_headers
 from nvir.toolchain.process import cache_folder
 
@@ -59,7 +70,8 @@ def beginning(text: str) -> tuple[int, int]:
 class Attempt:
     """A compile that takes headers from a kept file. `whole`: nothing of the text itself is there,
     so that what clang says is what it says without. `needs`: headers that were read ahead, which
-    clang must have met in the source; where it has not, or refuses, `mark` is to say so."""
+    clang must have met in the source; where it has not, or refuses, `mark` is to say so. `later` is
+    the kept file that this source is to have at its next compile."""
 
     command: list[str]
     text: str
@@ -67,6 +79,12 @@ class Attempt:
     whole: bool = False
     needs: frozenset[str] = frozenset()
     mark: Path | None = None
+    later: Path | None = None
+
+    def served(self, entered: frozenset[str]) -> None:
+        """It did, and these were read: is it known by now that no file can be made of them?"""
+        if self.later is not None and not self.later.is_file():
+            hopeless(self.later, entered)
 
     def drop(self, stale: bool) -> None:
         """Don't try this again: the file is stale, or does not serve this source."""
@@ -90,11 +108,12 @@ def attempts(command: Sequence[str], project: Sequence[str], own: Own) -> Iterat
             f"#define nvir_within_{n}\n#endif\n" for n in range(depth, 0, -1))
         kept = folder / f"{key(options, os.getcwd() + start)}.pch"
         mark, whole = kept.with_suffix(".alone"), f'#line 1 "{name}"\n{text}'
-        base = more = None
-        if not kept.is_file() and (base := of_all(command, project, folder)) is not None:
-            more = None if mark.exists() else shared_headers(command, project, own, base)
+        base, more, new = None, None, False
+        if (not kept.is_file() and (base := of_all(command, project, folder)) is not None
+                and not mark.exists()):
+            more, new = shared_headers(command, project, own, base)
         needs = frozenset(more.headers.values() if more else ())
-        if (end or "-include" in project) and wished(kept, start):
+        if (end or "-include" in project) and wished(kept, start) and not new:
             ahead: dict[Path | None, frozenset[str]] = {more.file: needs} if more else {}
             if any(made([*on(file, command), *project], kept, met)
                    for file, met in (ahead | {base: frozenset[str]()}).items()):
@@ -106,7 +125,7 @@ def attempts(command: Sequence[str], project: Sequence[str], own: Own) -> Iterat
         if more is not None:
             more.file.with_suffix(".used").touch()
             yield Attempt([*on(more.file, command), *project, *_CHECKED, *LISTED], whole,
-                          more.file, needs=needs, mark=mark)
+                          more.file, needs=needs, mark=mark, later=kept)
         if (base := base or of_all(command, project, folder)) is not None:
             yield Attempt([*on(base, command), *project, *_CHECKED], whole, base, whole=True)
     except (OSError, ToolError):  # no room, no home, or one that cannot be written to

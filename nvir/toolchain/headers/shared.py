@@ -87,8 +87,9 @@ class Shared:
 
 
 def shared_headers(command: Sequence[str], project: Sequence[str], own: Own,
-                   base: Path) -> Shared | None:
-    """The largest set to read ahead of a source, on top of the kept file `base`, or a new one."""
+                   base: Path) -> tuple[Shared | None, bool]:
+    """The largest set to read ahead of a source, on top of the kept file `base`, and whether it is
+    new. At most one is made a time, so that no compile waits for several."""
     known = HeaderFacts.of(base)
     reached = own.reached(project, known.macros)
     whole = len(reached.headers)
@@ -102,7 +103,7 @@ def shared_headers(command: Sequence[str], project: Sequence[str], own: Own,
                 best, here = one, facts
                 break
     if not _more(reached.headers, known, here):
-        return best
+        return best, False
     called = {_name(h) for h in reached.headers}
     near, free = here, whole  # so many headers may be read ahead, as far as other sets tell
     for one in heapq.nlargest(_OTHERS, kept, lambda x: len(x.headers.keys() & reached.headers)):
@@ -112,17 +113,23 @@ def shared_headers(command: Sequence[str], project: Sequence[str], own: Own,
             near = max(near, facts, key=lambda x: len(x.called & called))
     wanted = [h for h, n in reached.headers.items() if n < free and _dear(h)]
     common = [h for h in wanted if _name(h) in near.called] if best is None else []
+    found = best
     for layer in (common, [h for h in wanted if "/" not in h], wanted):
         more = _more(layer, known, here)
         if not more or (best is not None and best.depth == _MOST):
             continue
-        # a few are made when they are wished for again, those of large libraries at once
-        again = best is not None and len(more) < _FEW and not any("/" in h for h in more)
-        new = _new(command, (project, layer), base, best, here, again)
+        # a few, and those of large libraries, are made when they are wished for again: to make them
+        # and compile on top takes longer than to compile alone
+        file = _file(base, project, layer)
+        again = (best is not None and len(more) < _FEW) or any("/" in h for h in more)
+        first = not wished(file, "".join(f"#include {h}\n" for h in layer))
+        if best is not found or file.exists() or (first and again):
+            continue
+        new = _new(command, project, layer, file, best or base, here)
         if new is None or new[0].clash(reached, new[1], known) < whole:
             break
         best, here = new
-    return best
+    return best, best is not found
 
 
 def _more(headers: Iterable[str], known: HeaderFacts, here: HeaderFacts) -> list[str]:
@@ -140,16 +147,17 @@ def _dear(header: str) -> bool:
         (f / header[1:-1]).is_file() for f in header_folders()))
 
 
-def _new(command: Sequence[str], given: tuple[Sequence[str], Sequence[str]], base: Path,
-         best: Shared | None, here: HeaderFacts, again: bool) -> tuple[Shared, HeaderFacts] | None:
-    """A set of a project's options and headers, on top of `best`; `again`: if wished for again."""
-    options, wanted = without("-include", given[0]), given[1]
-    parts = [os.getcwd(), *sorted(wanted), *options]
+def _file(base: Path, project: Sequence[str], wanted: Sequence[str]) -> Path:
+    """Where a set of a project's options and headers is kept."""
+    parts = [os.getcwd(), *sorted(wanted), *without("-include", project)]
     word = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    file = base.with_name(f"{base.stem}-{word}.pch")
-    first = not wished(file, "".join(f"#include {h}\n" for h in wanted))
-    if file.exists() or (first and again):
-        return None
+    return base.with_name(f"{base.stem}-{word}.pch")
+
+
+def _new(command: Sequence[str], project: Sequence[str], wanted: Sequence[str], file: Path,
+         below: Shared | Path, here: HeaderFacts) -> tuple[Shared, HeaderFacts] | None:
+    """A set of a project's options and headers, on top of what is `below`."""
+    best, options = below if isinstance(below, Shared) else None, without("-include", project)
     new: list[tuple[Shared, HeaderFacts]] = []
 
     def notes(kept: Path, listed: str) -> dict[str, str]:
@@ -166,5 +174,6 @@ def _new(command: Sequence[str], given: tuple[Sequence[str], Sequence[str]], bas
         new.append((Shared(file, headers, files, hung, best.depth + 1 if best else 1), facts))
         return {".names": str(facts), ".set": str(new[0][0])}
 
-    there = made([*on(best.file if best else base, command), *options], file, notes=notes)
+    kept = below.file if isinstance(below, Shared) else below
+    there = made([*on(kept, command), *options], file, notes=notes)
     return new[0] if there else None
