@@ -264,7 +264,6 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "stacksave": ("llvm7", "llvm20"),
     "rmw i128 xchg": ("llvm7",),
     "cmpxchg i128": ("llvm7",),
-    "vec gep": ("llvm7",),
 }
 ARCH = {"llvm7": "sm_80", "llvm20": "sm_100"}
 _CALL = re.compile(r"call (?:fast )?([^@\n]*) @(llvm[\w.]+)\(([^\n]*)\)")

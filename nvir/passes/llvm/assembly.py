@@ -15,7 +15,7 @@ import re
 
 import attrs
 
-from nvir.ir import Constant, Instruction, SpecialRegister, Unsupported, Value
+from nvir.ir import Constant, Instruction, SpecialRegister, Value
 from nvir.ir.intrinsics import Intrinsic, find, written
 from nvir.ir.nvvm import Builder, const_like
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
@@ -102,18 +102,14 @@ def _constraint(t: Type) -> str:
 
 # ------------------------------------------------------------------- roundings
 
-_MODES = {"rint": "rni", "nearbyint": "rni", "trunc": "rzi"}
+MODES = {"rint": "rni", "nearbyint": "rni", "trunc": "rzi", "round": "rzi"}
 
 
-def rounding(b: Builder, i: Instruction, dialect: str) -> Value:
-    """To an integer, as a float. `round`, half away from zero: cut off, and one more, with the
-    sign of the argument, where a half or more was cut."""
-    x = i._operands[0]
-    if x.type.name not in ("float", "double"):
-        raise Unsupported(f"the intrinsic {i.aux.callee.name} on {dialect}")
-    what = str(i.aux.callee.name).split(".")[1]
+def rounding(b: Builder, x: Value, what: str) -> Value:
+    """A float or double to an integer, as a float. `round`, half away from zero: cut off, and one
+    more, with the sign of the argument, where a half or more was cut."""
     if what != "round":
-        return _converted(b, x, _MODES[what])
+        return _converted(b, x, MODES.get(what, "rni"))
     cut = _converted(b, x, "rzi")
     rest = b.fsub(x, cut)
     far = b.or_(b.fcmp_ordered(">=", rest, const_like(x, 0.5)),

@@ -13,13 +13,15 @@ from collections.abc import Callable
 
 from nvir.ir import Block, Instruction, Unsupported, Value, nvvm_form, undef
 from nvir.ir.nvvm import Builder, const_like, declare
-from nvir.ir.types import I64, VOID, FloatType, IntType, PointerType, Type, int_type
+from nvir.ir.types import I64, VOID, FloatType, IntType, PointerType, Type, VectorType, int_type
 from nvir.passes.llvm.narrow_atomics import narrow
 
 _BARRIERS = {
     "": "sys", "system": "sys", "device": "gl", "gpu": "gl", "agent": "gl", "cluster": "gl",
     "block": "cta", "cta": "cta", "workgroup": "cta",
 }
+_BY_LOOP = frozenset(
+    ("nand", "uinc_wrap", "udec_wrap", "usub_cond", "usub_sat", "fmax", "fmin"))
 _BEFORE = frozenset(("release", "acq_rel", "seq_cst"))
 _BEHIND = frozenset(("acquire", "acq_rel", "seq_cst"))
 
@@ -77,6 +79,9 @@ def _rmw(i: Instruction, dialect: str) -> bool:
     if isinstance(t, IntType) and t.bits < 32:
         narrow(i, _split, _COMPUTED[operation], _failure(i.aux[0]))
         return True
+    if t.bits == 16 and dialect == "llvm7":
+        _of_bits(i, operation, t)
+        return True
     if isinstance(t, PointerType) and operation == "xchg":
         b = Builder(i.block, i)  # type: ignore[arg-type]
         old = b.atomic_rmw("xchg", p, b.ptrtoint(v, I64), *_order(i))
@@ -86,16 +91,31 @@ def _rmw(i: Instruction, dialect: str) -> bool:
         return False
     if t.bits == 128:
         raise _refuse(f"atomicrmw {operation} of {t}", dialect, i)
-    if isinstance(t, FloatType):
-        return _float_rmw(i, operation, dialect)
     if operation in ("uinc_wrap", "udec_wrap") and t.bits == 32:
         word = "inc" if operation[1] == "i" else "dec"
         _intrinsic(i, f"llvm.nvvm.atomic.load.{word}.32.p{_space(p)}", v, dialect)
         return True
-    if operation in ("nand", "uinc_wrap", "udec_wrap", "usub_cond", "usub_sat"):
+    if operation in _BY_LOOP or isinstance(t, VectorType):
         _loop(i, operation, dialect)
         return True
+    if isinstance(t, FloatType):
+        return _float_rmw(i, operation, dialect)
     return False
+
+
+def _of_bits(i: Instruction, operation: str, t: Type) -> None:
+    """Of half or bfloat, on the integer that lies in memory."""
+    b = Builder(i.block, i)  # type: ignore[arg-type]
+    p, v = i._operands
+    bits = int_type(16)
+    old = b.atomic_rmw("xchg", p, b.bitcast(v, bits), *_order(i))
+    i.replace_with(b.bitcast(old, t))
+
+    def compute(b: Builder, old: Value, new: Value) -> Value:
+        x, y = b.bitcast(old, t), b.bitcast(new, t)
+        return b.bitcast(_COMPUTED[operation](b, x, y), bits)
+
+    narrow(old, _split, compute, _failure(old.aux[0]))
 
 
 def _order(i: Instruction) -> tuple[str, str, str, int]:
@@ -119,8 +139,6 @@ def _float_rmw(i: Instruction, operation: str, dialect: str) -> bool:
             v = b.fsub(const_like(v, -0.0), v)
         name = f"llvm.nvvm.atomic.load.add.f{v.type.bits}.p{_space(p)}"
         _intrinsic(i, name, v, dialect)
-    elif operation in ("fadd", "fsub", "fmax", "fmin"):
-        _loop(i, operation, dialect)
     else:
         raise _refuse(f"atomicrmw {operation}", dialect, i)
     return True
@@ -230,7 +248,7 @@ _COMPUTED: dict[str, Callable[[Builder, Value, Value], Value]] = {
     "nand": _nand, "uinc_wrap": _inc, "udec_wrap": _dec, "usub_cond": _sub_if,
     "usub_sat": _sub_sat, "fmax": _fmax, "fmin": _fmin,
     "xchg": lambda b, old, v: v, "add": Builder.add, "sub": Builder.sub, "and": Builder.and_,
-    "or": Builder.or_, "xor": Builder.xor,
+    "or": Builder.or_, "xor": Builder.xor, "fadd": Builder.fadd, "fsub": Builder.fsub,
     "max": lambda b, old, v: b.select(b.icmp_signed(">", old, v), old, v),
     "min": lambda b, old, v: b.select(b.icmp_signed("<", old, v), old, v),
     "umax": lambda b, old, v: b.select(b.icmp_unsigned(">", old, v), old, v),

@@ -1,7 +1,8 @@
 """Rewriting what a dialect of NVVM IR lacks: what this pass leaves, libnvvm takes.
 
     llvm7     below compute_100: bfloat is i16, fneg a subtraction, freeze a move, poison undef;
-              newer atomics and intrinsics become older ones
+              newer atomics and intrinsics become older ones or code (intrinsics.py), vectors of
+              i1 and of pointers are worked on by element (odd_types.py)
     llvm20    from compute_100 on
     both      fp128 is moved as i128; fences are barriers of memory, atomic accesses volatile ones
               between such; stack memory in space 5 is cast from the generic space
@@ -13,8 +14,8 @@
 Method   Types first (legalize_types.py), then a rule for each row that needs one, then intrinsics
          by name. A fence is never weakened and a frozen value is really one value.
 Keeps    blocks, but for the loops of operations that only compare-and-exchange can do.
-Raises   Unsupported, naming it, for what has no such form: atomics narrower than 32 bits, libm-like
-         intrinsics (`llvm.sin`; link libdevice instead), arithmetic on fp128.
+Raises   Unsupported, naming it, for what has no such form: libm-like intrinsics (`llvm.sin`; link
+         libdevice instead), arithmetic on fp128, atomics of i128 on llvm7.
 Cost     One visit an instruction.
 Source   NVVM IR Specification 2.0; libnvvm 13.0's own verdicts (tests/llvm/test_ll_libnvvm.py).
 """
@@ -35,9 +36,10 @@ from nvir.ir.values import Argument, Constant, Undef, Value, constant, undef
 from nvir.ir.verify.nvvm import element
 from nvir.passes.aggregate.leaves import leaves
 from nvir.passes.context import Context
-from nvir.passes.llvm import asm_operands, assembly
+from nvir.passes.llvm import asm_operands, assembly, intrinsics
 from nvir.passes.llvm.atomics import RULES as ATOMICS
 from nvir.passes.llvm.legalize_types import rewrite_types
+from nvir.passes.llvm.odd_types import RULES as ODD_TYPES
 from nvir.passes.remarks import Code
 
 CODES: tuple[Code, ...] = ()
@@ -52,7 +54,8 @@ class Options:
 
 def run(module: Module, ctx: Context) -> bool:
     dialect = ctx.options.dialect
-    changed = rewrite_types(module, dialect)
+    changed = dialect == "llvm7" and _lower_bfloat(module)
+    changed |= rewrite_types(module, dialect)
     for f in list(module.functions):
         for i in list(f.instructions()):
             what = legalize(i, dialect)
@@ -66,6 +69,17 @@ def run(module: Module, ctx: Context) -> bool:
     return changed
 
 
+def _lower_bfloat(module: Module) -> bool:
+    """Rewrite the intrinsics and atomic operations of bfloat while it is still told from i16."""
+    changed = False
+    for f in list(module.functions):
+        for i in list(f.instructions()):
+            types = (i.type, *(v.type for v in i._operands))
+            if i.form.name in ("call", "atomicrmw") and ty.BFLOAT in map(element, types):
+                changed |= legalize(i, "llvm7")
+    return changed
+
+
 def legalize(i: Instruction, dialect: str) -> bool:
     """Rewrite one instruction if the dialect lacks it; Unsupported if that is not possible."""
     changed = False
@@ -74,9 +88,11 @@ def legalize(i: Instruction, dialect: str) -> bool:
         if any(a is not b for a, b in zip(new, i._operands, strict=True)):
             i.set_operands(new)
             changed = True
-    name = i.form.name
-    rule = ATOMICS.get(name) or RULES.get(name)
-    return bool(rule is not None and rule(i, dialect)) or changed
+    for table in (ATOMICS, RULES, ODD_TYPES):
+        rule = table.get(i.form.name)
+        if rule is not None and rule(i, dialect):
+            return True
+    return changed
 
 
 def without_poison(v: Value) -> Value:
@@ -157,10 +173,15 @@ def _moved(b: Builder, x: Value, dialect: str, i: Instruction) -> Value:
         return b.trunc(_moved(b, b.zext(x, wide), dialect, i), t)
     if t.name == "half":
         return b.bitcast(_moved(b, b.bitcast(x, ty.I16), dialect, i), t)
+    out: Value = undef(t)
     if isinstance(t, ty.VectorType):
-        out: Value = undef(t)
         for k in range(t.count):
             out = b.insert_element(out, _moved(b, b.extract_element(x, k), dialect, i), k)
+        return out
+    if isinstance(t, ty.StructType | ty.ArrayType):
+        for leaf in leaves(t):
+            part = _moved(b, b.extract_value(x, leaf.path), dialect, i)
+            out = b.insert_value(out, part, leaf.path)
         return out
     if t.name not in _MOVES:
         raise refuse(f"freeze of {t}", dialect, i)
@@ -181,12 +202,6 @@ def _space(i: Instruction, dialect: str) -> bool:
     t = element(i.type)
     if isinstance(t, ty.PointerType) and t.space not in (0, 1, 3, 4, 5):
         raise refuse(f"address space {t.space}", dialect, i)
-    return False
-
-
-def _gep(i: Instruction, dialect: str) -> bool:
-    if dialect == "llvm7" and isinstance(i.type, ty.VectorType):
-        raise refuse("vectors of pointers", dialect, i)
     return False
 
 
@@ -220,19 +235,12 @@ def _call(i: Instruction, dialect: str) -> bool:
         assembly.as_assembly(i, row)
         _drop(callee)
         return True
-    base = name.split(".")[0]
-    rule = _INTRINSICS.get(base)
-    if rule is not None and (dialect == "llvm7" or base in _NEITHER):
-        b = Builder.ahead_of(i)
-        new = rule(b, i, dialect)
-        if new is i:  # it stays as it is
-            return False
-        if new is None:
-            i.erase()
-        else:
-            i.replace_with(new)
+    new = intrinsics.lowered(Builder.ahead_of(i), i, dialect)
+    if new is not None:
+        i.replace_with(new)
         _drop(callee)
         return True
+    base = name.split(".")[0]
     if base in _NO_FORM or (dialect == "llvm7" and _NEWER.match(name)):
         raise refuse(f"the intrinsic llvm.{name}", dialect, i)
     return False
@@ -297,113 +305,6 @@ def _drop(callee: Function) -> None:
         module.order.remove(callee)
 
 
-def _minmax(test: str) -> Callable[[Builder, Instruction, str], Value]:
-    def rule(b: Builder, i: Instruction, dialect: str) -> Value:
-        return _better(b, test, *i._operands)
-
-    return rule
-
-
-def _better(b: Builder, test: str, x: Value, y: Value) -> Value:
-    compare = b.icmp_signed if test[0] == "s" else b.icmp_unsigned
-    return b.select(compare("<" if test[1:] == "lt" else ">", x, y), x, y)
-
-
-def _abs(b: Builder, i: Instruction, dialect: str) -> Value:
-    x = i._operands[0]
-    return b.select(b.icmp_signed("<", x, const_like(x, 0)), b.neg(x), x)
-
-
-def _uadd_sat(b: Builder, i: Instruction, dialect: str) -> Value:
-    if "uadd" not in str(i.aux.callee.name) and "usub" not in str(i.aux.callee.name):
-        raise refuse(f"the intrinsic {i.aux.callee.name}", dialect, i)
-    x, y = i._operands
-    if "usub" in str(i.aux.callee.name):
-        return b.select(b.icmp_unsigned(">", x, y), b.sub(x, y), const_like(x, 0))
-    total = b.add(x, y)
-    return b.select(b.icmp_unsigned("<", total, x), const_like(x, -1), total)
-
-
-def _overflow_or_saturate(b: Builder, i: Instruction, dialect: str) -> Value:
-    if ".sat." in str(i.aux.callee.name):
-        return _uadd_sat(b, i, dialect)
-    return i
-
-
-def _fabs(b: Builder, i: Instruction, dialect: str) -> Value:
-    x = i._operands[0]
-    t = element(x.type)
-    if not isinstance(t, ty.FloatType) or t is not x.type:
-        raise refuse(f"the intrinsic {i.aux.callee.name}", dialect, i)
-    bits = ty.int_type(t.bits)
-    cleared = b.and_(b.bitcast(x, bits), const(bits, (1 << (t.bits - 1)) - 1))
-    return b.bitcast(cleared, t)
-
-
-_FRACTIONS = {"half": 10, "float": 23, "double": 52}  # bits behind the point
-_TESTS = {"smax": "sgt", "smin": "slt", "umax": "ugt", "umin": "ult"}
-_REDUCTIONS = {"add": "add", "mul": "mul", "and": "and_", "or": "or_", "xor": "xor"}
-
-
-def _vector_reduce(b: Builder, i: Instruction, dialect: str) -> Value:
-    operation = str(i.aux.callee.name).split(".")[3]
-    v = i._operands[-1]
-    if operation in ("fadd", "fmul") and isinstance(v.type, ty.VectorType):
-        out: Value = i._operands[0]  # in order from a first value on
-        for k in range(v.type.count):
-            out = getattr(b, operation)(out, b.extract_element(v, k))
-        return out
-    test = _TESTS.get(operation)
-    if (operation not in _REDUCTIONS and not test) or not isinstance(v.type, ty.VectorType):
-        raise refuse(f"the intrinsic {i.aux.callee.name}", dialect, i)
-    out = b.extract_element(v, 0)
-    for k in range(1, v.type.count):
-        lane = b.extract_element(v, k)
-        out = _better(b, test, out, lane) if test else (
-            getattr(b, _REDUCTIONS[operation])(out, lane))
-    return out
-
-
-def _pointer_mask(b: Builder, i: Instruction, dialect: str) -> Value:
-    p, mask = i._operands
-    return b.inttoptr(b.and_(b.ptrtoint(p, mask.type), mask), p.type)
-
-
-def _is(b: Builder, i: Instruction, dialect: str) -> Value:
-    """llvm.is.fpclass: the pattern without its sign lies in a range for each bit of the mask:
-    0 signalling NaN, 1 quiet NaN, 2 to 5 -inf, -normal, -subnormal, -0, 6 to 9 the same from +0."""
-    if not str(i.aux.callee.name).startswith("llvm.is.fpclass"):
-        return i
-    x, mask = i._operands[0], int(getattr(i._operands[1], "value", 0))
-    t = x.type
-    fraction = _FRACTIONS.get(t.name)
-    if fraction is None:
-        raise refuse(f"the intrinsic {i.aux.callee.name}", dialect, i)
-    infinity = (1 << t.bits - 1) - (1 << fraction)
-    quiet, kind = infinity | 1 << fraction - 1, ty.int_type(t.bits)
-    bits = b.bitcast(x, kind)
-    size = b.and_(bits, const(kind, (1 << t.bits - 1) - 1))
-    nans = ((infinity + 1, quiet - 1), (quiet, (1 << t.bits - 1) - 1))
-    sizes = ((0, 0), (1, (1 << fraction) - 1), (1 << fraction, infinity - 1), (infinity, infinity))
-    found: Value = const(ty.I1, 0)
-    for bit in (k for k in range(10) if mask >> k & 1):
-        low, high = nans[bit] if bit < 2 else sizes[bit - 6 if bit > 5 else 5 - bit]
-        inside = b.icmp_unsigned("<=", b.sub(size, const(kind, low)), const(kind, high - low))
-        if bit > 1:
-            inside = b.and_(inside, b.icmp_signed("<" if bit < 6 else ">=", bits, const(kind, 0)))
-        found = b.or_(found, inside)
-    return found
-
-
-_ROUNDINGS = ("rint", "nearbyint", "trunc", "round")
-_INTRINSICS: dict[str, Callable[[Builder, Instruction, str], Value | None]] = {
-    "umin": _minmax("ult"), "umax": _minmax("ugt"), "smin": _minmax("slt"),
-    "smax": _minmax("sgt"), "abs": _abs, "fabs": _fabs, "vector": _vector_reduce,
-    "ptrmask": _pointer_mask, "is": _is,
-    "uadd": _overflow_or_saturate, "usub": _overflow_or_saturate,
-    **dict.fromkeys(_ROUNDINGS, assembly.rounding),
-}
-_NEITHER = frozenset(("fabs", *_ROUNDINGS))  # libnvvm refuses them in both dialects
 _NO_FORM = frozenset((
     "sin", "cos", "tan", "exp", "exp2", "exp10", "log", "log2", "log10", "pow", "powi", "stacksave",
     "stackrestore", "sincos", "ldexp", "frexp",
@@ -415,6 +316,6 @@ _NEWER = re.compile(
 )
 RULES: dict[str, Callable[[Instruction, str], bool]] = {
     "fneg": _fneg, "freeze": _freeze, "alloca": _alloca, "call": _call,
-    "addrspacecast": _space, "inttoptr": _space, "getelementptr": _gep,
+    "addrspacecast": _space, "inttoptr": _space,
     "splitStruct": _split,
 }

@@ -9,7 +9,7 @@ remainder: float has more than twice its precision. The rounding is `cvt.rn.bf16
                                       %c = call i16 asm "cvt.rn.bf16.f32 $0, $1;", "=h,f"(float %s)
 
 Vectors of bfloat are worked on element by element. Raises Unsupported for arithmetic on fp128, for
-conversions to bfloat that would round twice, and for intrinsics of either type.
+conversions to bfloat of integers of more than 64 bits, and for intrinsics of either type.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from nvir.ir import Function, Instruction, Module, Unsupported, capability
 from nvir.ir import types as ty
-from nvir.ir.nvvm import Builder, const
+from nvir.ir.nvvm import Builder, const, declare
 from nvir.ir.nvvm_values import ConstantExpr, Poison, poison
 from nvir.ir.values import Constant, Undef, Value, constant, undef
 from nvir.ir.verify.nvvm import element
@@ -212,9 +212,26 @@ class _Rewriter:
         if name in ("fpext", "fptoui", "fptosi") and source is ty.BFLOAT:
             wide = _widened(b, operands[0])
             return wide if target is ty.FLOAT else b.insert(i.form.spelling, (wide,), target)
-        if name in ("uitofp", "sitofp") and source.bits <= 24:
-            return self._rounded(b, b.insert(i.form.spelling, operands, ty.FLOAT))
+        if name in ("uitofp", "sitofp") and source.bits <= 64:
+            return self._rounded(b, self._to_odd(b, name, operands[0]))
+        if name == "fptrunc" and source is ty.DOUBLE:
+            return self._rounded(b, self._to_odd(b, name, operands[0]))
         raise self._refusal(i, f"{name} {source} to {target}")
+
+    def _to_odd(self, b: Builder, name: str, x: Value) -> Value:
+        """A double or an integer as a float whose last bit tells that something was cut off, so
+        that rounding once more is as good as rounding once."""
+        word, back = {"uitofp": ("ull2f", b.fptoui), "sitofp": ("ll2f", b.fptosi),
+                      "fptrunc": ("d2f", b.fpext)}[name]
+        wide = ty.DOUBLE if name == "fptrunc" else ty.I64
+        if x.type is not wide:
+            x = (b.zext if name == "uitofp" else b.sext)(x, wide)
+        cut = b.call(declare(self.module, f"llvm.nvvm.{word}.rz", ty.FLOAT, [wide],
+                             ("nounwind",)), [x])
+        again = back(cut, wide)
+        differs = b.fcmp_unordered("!=", again, x) if wide is ty.DOUBLE else (
+            b.icmp_signed("!=", again, x))
+        return b.bitcast(b.or_(b.bitcast(cut, ty.I32), b.zext(differs, ty.I32)), ty.FLOAT)
 
     def _rounded(self, b: Builder, x: Value) -> Value:
         """The bfloat nearest to a float, ties to even."""

@@ -1,0 +1,140 @@
+"""Operations on types that libnvvm's code generators break on, as others that they take.
+
+    urem <2 x i128> %a, %b               ==>   of each element (in both dialects)
+    load i2, ptr %p                      ==>   load i8, trunc
+    bitcast <3 x i3> %v to i9            ==>   the elements shifted to their place
+    extractelement <4 x i1> %v, i32 %k   ==>   a choice among all of them
+
+LLVM 7 casts vectors of i1 or i3 in memory, where they lie element by element: a cast of their
+bits, or an element at an index that varies, reads what is none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nvir.ir import Instruction
+from nvir.ir import types as ty
+from nvir.ir.nvvm import Builder, const
+from nvir.ir.values import Constant, Value, undef
+from nvir.ir.verify.nvvm import element
+from nvir.passes.llvm.intrinsics import lane
+
+
+def _is_odd(t: ty.Type) -> bool:
+    """Whether a type is a vector whose elements are no whole bytes."""
+    return isinstance(t, ty.VectorType) and bool(t.element.bits % 8)
+
+
+def by_element(b: Builder, i: Instruction) -> Value:
+    """An operation on vectors as those on their elements."""
+    t = i.type
+    assert isinstance(t, ty.VectorType)
+    out: Value = undef(t)
+    for k in range(t.count):
+        given = tuple(lane(b, v, k) for v in i._operands)
+        out = b.insert_element(out, b.insert(i.form.spelling, given, t.element, "", i.aux), k)
+    return out
+
+
+def _quotient(i: Instruction, dialect: str) -> bool:
+    return element(i.type).bits > 64 and _each(i)
+
+
+def _address(i: Instruction, dialect: str) -> bool:
+    return dialect == "llvm7" and _each(i)
+
+
+def _each(i: Instruction) -> bool:
+    """Rewrite an operation on vectors by element."""
+    if isinstance(i.type, ty.VectorType):
+        i.replace_with(by_element(Builder.ahead_of(i), i))
+        return True
+    return False
+
+
+def _load(i: Instruction, dialect: str) -> bool:
+    wide = _in_memory(i.type)
+    if dialect != "llvm7" or wide is i.type:
+        return False
+    b = Builder.ahead_of(i)
+    i.replace_with(b.trunc(b.insert(i.form.spelling, i._operands, wide, "", i.aux), i.type))
+    return True
+
+
+def _store(i: Instruction, dialect: str) -> bool:
+    v, p = i._operands
+    wide = _in_memory(v.type)
+    if dialect != "llvm7" or wide is v.type:
+        return False
+    i.set_operands((Builder.ahead_of(i).zext(v, wide), p))
+    return True
+
+
+def _in_memory(t: ty.Type) -> ty.Type:
+    """The bytes that an integer lies in."""
+    return ty.int_type(-(-t.bits // 8) * 8) if isinstance(t, ty.IntType) and t.bits > 1 else t
+
+
+def _bitcast(i: Instruction, dialect: str) -> bool:
+    x, t = i._operands[0], i.type
+    if dialect != "llvm7" or not (_is_odd(x.type) or _is_odd(t)):
+        return False
+    b = Builder.ahead_of(i)
+    i.replace_with(_from_number(b, _number(b, x), t))
+    return True
+
+
+def _number(b: Builder, v: Value) -> Value:
+    """The bits of a value as one integer."""
+    t = v.type
+    if not isinstance(t, ty.VectorType):
+        return v if isinstance(t, ty.IntType) else b.bitcast(v, ty.int_type(t.bits))
+    n = t.element.bits
+    whole = ty.int_type(t.count * n)
+    if not _is_odd(t):
+        return b.bitcast(v, whole)
+    total: Value = const(whole, 0)
+    for k in range(t.count):
+        x = lane(b, v, k)
+        x = b.zext(x, whole) if t.count > 1 else x
+        total = b.or_(total, b.shl(x, n * k) if k else x)
+    return total
+
+
+def _from_number(b: Builder, x: Value, t: ty.Type) -> Value:
+    if not _is_odd(t):
+        return x if x.type is t else b.bitcast(x, t)
+    assert isinstance(t, ty.VectorType)
+    out: Value = undef(t)
+    for k in range(t.count):
+        part = b.lshr(x, t.element.bits * k) if k else x
+        out = b.insert_element(out, b.trunc(part, t.element) if t.count > 1 else part, k)
+    return out
+
+
+def _element(i: Instruction, dialect: str) -> bool:
+    """An element at an index that varies, read or replaced."""
+    v, index = i._operands[0], i._operands[-1]
+    if dialect != "llvm7" or not _is_odd(v.type) or isinstance(index, Constant):
+        return False
+    assert isinstance(v.type, ty.VectorType)
+    b = Builder.ahead_of(i)
+    reads = i.form.name == "extractelement"
+    out: Value = lane(b, v, 0) if reads else v
+    for k in range(int(reads), v.type.count):
+        here = b.icmp_signed("==", index, const(index.type, k))
+        if reads:
+            out = b.select(here, lane(b, v, k), out)
+        else:
+            out = b.insert_element(out, b.select(here, i._operands[1], lane(b, v, k)), k)
+    i.replace_with(out)
+    return True
+
+
+RULES: dict[str, Callable[[Instruction, str], bool]] = {
+    **dict.fromkeys(("udiv", "sdiv", "urem", "srem"), _quotient),
+    "load": _load, "store": _store, "bitcast": _bitcast,
+    "extractelement": _element, "insertelement": _element,
+    "addrspacecast": _address, "getelementptr": _address,
+}
