@@ -12,6 +12,7 @@ Source   PTX ISA 9.0, and what ptxas 13.0 accepts of each combination (tests/ptx
 
 from __future__ import annotations
 
+import functools
 import re
 import string
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +36,7 @@ from nvir.ir.module import first_version
 from nvir.ir.opcodes.ori.modifiers import unknown_modifiers
 from nvir.ir.verify.ori import call_problem, class_problem
 from nvir.ptx.body import RawFunction
-from nvir.ptx.reader import KNOWN_VERSION, ApartReader, read_apart
+from nvir.ptx.reader import KNOWN_VERSION, ApartReader, read_apart, read_kernel
 from nvir.ptx.rules import declared
 from nvir.ptx.rules.operands import (
     address_problem,
@@ -123,19 +124,33 @@ def _rules_of(f: Form, module: Module) -> _Rules:
     return _OF_CALLS if f.is_call else () if f.op.pseudo else _RULES
 
 
+_Broken = dict[tuple[object, ...], _Rules]  # by all that rules ask of a statement
+MOST_KNOWN = 1 << 16  # statements of which it is kept what they break
+
+
+@functools.lru_cache(maxsize=8)
+def _known(version: tuple[int, int], target: str, address_size: int) -> _Broken:
+    """What statements break in modules alike in these; calls are not among them."""
+    return {}
+
+
 class _Statements:
     """The statements of bodies that rules are asked of. Of those that are alike in all that rules
-    ask, all or none break one: `broken` has what those like it break, where that is known."""
+    ask, all or none break one: `broken` has what those like it break, where that is known, and
+    `calls_broken` the same of calls, whose callees are the module's own."""
 
     def __init__(self, module: Module) -> None:
         self.calls = declared.CallRules(module)
-        self.broken: dict[tuple[object, ...], _Rules] = {}
+        self.broken = _known(module.version, module.target, module.address_size)
+        if len(self.broken) > MOST_KNOWN:
+            self.broken.clear()
+        self.calls_broken: _Broken = {}
         self._told: tuple[dict[int, object], ...] = ({}, {})  # with values of literals, without
 
     def problems(self, f: Function, raw: RawFunction) -> Iterator[tuple[Instruction, str, str]]:
         """Each broken rule: the instruction, the code and the message."""
-        broken, calls = self.broken, self.calls
-        for key, i in self._asked(f, raw):
+        calls = self.calls
+        for broken, key, i in self._asked(f, raw):
             known = broken.get(key)
             if known is not None:
                 told = ((code, ask(i, f, calls)) for code, ask in known)
@@ -150,18 +165,19 @@ class _Statements:
 
     def _asked(
         self, function: Function, raw: RawFunction
-    ) -> Iterator[tuple[tuple[object, ...], Instruction]]:
-        """What statements alike have in common, and the instruction; none that are known to break
-        no rule."""
+    ) -> Iterator[tuple[_Broken, tuple[object, ...], Instruction]]:
+        """What statements alike have in common, where it is kept what they break, and the
+        instruction; none that are known to break no rule."""
         apart = Apart(raw)
-        types = [*map(id, raw.reg_types), 0]  # the last is of what is thrown away
-        broken = self.broken
+        types = [*raw.reg_types, None]  # the last is of what is thrown away
         for item in _items(raw):
             f, results, operands = item[:3]
             told = self._told[looks_at_values(f)]
-            held: list[object] = [f]
+            held: list[object] = [f, function.kind]
+            broken = self.broken
             if f.is_call:
-                callee = item[3].callee or (id(function), item[3].prototype)
+                broken = self.calls_broken
+                callee = item[3].callee or (function, item[3].prototype)
                 held += [callee, *(_named(p) for p in item[3].return_params), None]
             for v in operands:
                 if v.__class__ is int:
@@ -170,13 +186,12 @@ class _Statements:
                     held.append(told.get(id(v)) or self._tell(v, told))
             held += [None, *[types[r] for r in results]]
             if broken.get(key := tuple(held)) != () and not f.is_phi:  # no text has phis
-                yield key, apart.instruction(item)
+                yield broken, key, apart.instruction(item)
 
     def _tell(self, v: Value, told: dict[int, object]) -> object:
-        """What rules ask of an operand that is no register; all live as long as the text is
-        checked, so that their numbers are theirs."""
+        """What rules ask of an operand that is no register."""
         if isinstance(v, Constant):
-            found: object = (id(v.type), v.value if told is self._told[True] else None)
+            found: object = (v.type, v.value if told is self._told[True] else None)
         elif isinstance(v, SymbolOffset):
             found = (*_named(v.symbol), SymbolOffset)
         else:
@@ -194,11 +209,13 @@ def _items(raw: RawFunction) -> Iterator[RawItem]:
 
 
 def _named(v: Value) -> tuple[object, ...]:
-    """What rules ask of a variable but its name; of all else (undef, special registers, parameters
-    and functions), of which there is one object each, the object."""
-    if v.__class__ is not Variable:
-        return (id(v),)
-    return v.space, id(v.type), id(v.value_type), v.vector, v.align, *v.attributes
+    """What rules ask of a variable or a function but its name; of all else (undef and special
+    registers), of which there is one object each, the object."""
+    if isinstance(v, Function):
+        return Function, v.type
+    if not isinstance(v, Variable):
+        return (v,)
+    return v.__class__, v.space, v.type, v.value_type, v.vector, v.align, *v.attributes
 
 
 def check(
@@ -214,7 +231,20 @@ def check(
     `arch` is what the module is to be assembled for, by default its own target.
     """
     text = load(source)
-    read = read_apart(text)
+    return _told(text, read_apart(text), targets, arch)
+
+
+def check_kernel(
+    text: PtxText, target: str, registers: Sequence[tuple[str, str]]
+) -> list[tuple[str, Diagnostic]]:
+    """As `check`, of the body of a kernel for a target; names and types of registers that are
+    declared around it."""
+    return _told(text, read_kernel(text, target, registers), (), None)
+
+
+def _told(
+    text: PtxText, read: ApartReader, targets: tuple[str, ...], arch: str | None
+) -> list[tuple[str, Diagnostic]]:
     found = [("syntax", d) for d in text.errors] + [("declaration", d) for d in text.refused]
     if read.complete:
         found += _Check(text, read, targets, arch).found

@@ -9,21 +9,23 @@ Not seen: names that only the whole module declares, and strings that macros mak
 from __future__ import annotations
 
 import functools
+import itertools
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Iterator
 
 import attrs
 
 from nvir.ir.errors import Diagnostic
-from nvir.ptx.check import check
-from nvir.ptx.source import line_starts
+from nvir.ptx.check import check_kernel
+from nvir.ptx.source import PtxText, line_starts
 
 # What is not closed goes on to the end of the text, so that no other place is tried from each.
 _RAW = r"\bR\"(?P<mark>[^\s()\\]{0,16})\((?P<raw>.*?)(?:\)(?P=mark)\"|\Z)"
 _ASM = re.compile(
     rf"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"|{_RAW}"
-    r"|\basm\b(?:\s+(?:volatile|__volatile__))?\s*\(", re.S
+    r"|'(?:\\.|[^'\\\n])'|\basm\b(?:\s+(?:volatile|__volatile__))?\s*\(|[()]", re.S
 )
 _BLANK = r"(?:\s|\\\n|/\*.*?\*/|//[^\n]*\n)*+"
 _STRING = re.compile(rf"{_BLANK}(?:\"(?P<text>(?:\\.|[^\"\\\n])*)\"|{_RAW})", re.S)
@@ -35,10 +37,12 @@ _PARENTHESIS = re.compile(r"[()]")
 _COLON = re.compile(r"\s*:")
 _PIECE = re.compile(r"[^\\]+|\\(.)", re.S)  # of a string; 1: what is escaped
 _PART = re.compile(r"[^%]+|%(?:([%=])|(\d+))?")  # of its text
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 _CLASSES = {"h": "b16", "r": "b32", "l": "b64", "q": "b128", "f": "f32", "d": "f64"}
 NEWEST = "sm_100a"  # what statements are checked for unless something else is asked
 _HEAD = ".version 9.0\n.target {target}\n.address_size 64\n.visible .entry k()\n{{\n"
+_OPEN = "{{\n"  # before a string that is read as the body of a kernel, in a scope of its own
 
 
 @attrs.frozen
@@ -49,7 +53,6 @@ class AsmStatement:
     places     offset in `ptx` -> offset in the source of the character that stands there
     start, end the string literals in the source
     operands   the register class of each operand, and where it stands in the source
-    wrong      what is wrong with the names of operands in the string, and where
     """
 
     ptx: str
@@ -57,29 +60,87 @@ class AsmStatement:
     start: int
     end: int
     operands: tuple[tuple[str, int, int], ...]
-    wrong: tuple[tuple[str, int], ...]
-
-    def place(self, offset: int) -> int:
-        """Where in the source a character of `ptx` stands; the string where none does."""
-        return self.places.get(offset, self.start)
 
 
 def asm_statements(text: str, target: str = NEWEST) -> Iterator[AsmStatement]:
     """The `asm` statements of a CUDA source, in the text's order."""
-    closed = _closed(text)
-    for at in _ASM.finditer(text):
-        if at.group().startswith("asm"):
-            code, places, end = _string(text, at.end())
-            if _BEHIND.match(text, end) is None:
-                continue  # a macro makes it, or a part of it
-            operands = tuple(_operands(text, end, closed))
-            made, where = _kernel(code, places, [c for c, _, _ in operands], target)
-            start = places[0] if places else at.start()
-            behind = operands[-1][2] if operands else end
-            told = text.find(":", end) >= 0 and _END.match(text, behind)
-            count = len(operands) if told else None
-            wrong = tuple(_misnamed(code, places, count))
-            yield AsmStatement(made, where, start, end, operands, wrong)
+    for at, part in _parts(text):
+        s = _Statement.read(part)
+        if s is not None:
+            registers = "".join(f".reg .{c} {name};\n" for name, c in s.registers)
+            head = f"{_HEAD.format(target=target)}{registers}{{\n"
+            places = {k + len(head): at + found for k in range(len(s.code))
+                      if (found := s.place(k)) is not None}
+            yield AsmStatement(
+                f"{head}{s.code}\n}}\nret;\n}}\n", places, at + s.start, at + s.end,
+                tuple((c, at + a, at + b) for c, a, b in s.operands),
+            )
+
+
+@attrs.frozen
+class _Statement:
+    """What stands in the parentheses of an `asm`, in which its places are.
+
+    code       the string with registers for operands
+    spans      runs of the code that stand in the string as they are: where they begin, and which
+               of `places` are theirs
+    places     where each character of the string stands
+    wrong      what is wrong with the names of operands in the string, and where
+    """
+
+    code: str
+    spans: tuple[tuple[int, int, int], ...]
+    places: list[int]
+    end: int
+    operands: tuple[tuple[str, int, int], ...]
+    wrong: tuple[tuple[str, int], ...]
+
+    @staticmethod
+    def read(part: str) -> _Statement | None:
+        """None where a macro makes the string, or a part of it."""
+        string, places, end = _string(part, 0)
+        if _BEHIND.match(part, end) is None:
+            return None
+        operands = tuple(_operands(part, end, _closed(part)))
+        code, spans = _code(string, [c for c, _, _ in operands])
+        told = ":" in part[end:] and _END.match(part, operands[-1][2] if operands else end)
+        wrong = tuple(_misnamed(string, places, len(operands) if told else None))
+        return _Statement(code, tuple(spans), places, end, operands, wrong)
+
+    @property
+    def start(self) -> int:
+        return self.places[0] if self.places else 0
+
+    @property
+    def registers(self) -> list[tuple[str, str]]:
+        """Names and classes of the operands that have one."""
+        return [(f"%asm{k}", c) for k, (c, _, _) in enumerate(self.operands) if c]
+
+    def place(self, offset: int) -> int | None:
+        """Where a character of the code stands in the string."""
+        k = bisect_right(self.spans, (offset, sys.maxsize, 0)) - 1
+        if k < 0 or offset - self.spans[k][0] >= self.spans[k][2]:
+            return None
+        return self.places[self.spans[k][1] + offset - self.spans[k][0]]
+
+
+def _parts(text: str) -> Iterator[tuple[int, str]]:
+    """What stands in the parentheses of each `asm`, and where it begins; up to the next one where
+    they are not closed."""
+    starts: list[int] = []
+    ends: dict[int, int] = {}  # by number
+    open: list[int] = []  # numbers, -1 for other parentheses
+    for m in _ASM.finditer(text):
+        word = m[0]
+        if word == "(":
+            open.append(-1)
+        elif word[0] == "a":
+            open.append(len(starts))
+            starts.append(m.end())
+        elif word == ")" and open and (k := open.pop()) >= 0:
+            ends[k] = m.end()
+    for k, (start, following) in enumerate(itertools.pairwise([*starts, len(text)])):
+        yield start, text[start : ends.get(k, following)]
 
 
 def check_inline(
@@ -88,20 +149,26 @@ def check_inline(
     """Code and diagnostic of everything found in the `asm` statements, in the text's order."""
     found: list[tuple[str, Diagnostic]] = []
     starts = line_starts(text)
-    for asm in asm_statements(text, arch or NEWEST):
-        found.extend(("operands", _placed(Diagnostic(message), text, file, place, starts))
-                     for message, place in asm.wrong)
-        for kind, d, at in () if asm.wrong else _errors(asm.ptx, arch):
-            found.append((kind, _placed(d, text, file, asm.place(at), starts)))
+    for at, part in _parts(text):
+        found.extend((kind, _placed(d, text, file, at + place, starts))
+                     for kind, d, place in _errors(part, arch or NEWEST))
     return found
 
 
 @functools.lru_cache(maxsize=1 << 14)  # of a text that is edited all but one are known
-def _errors(ptx: str, arch: str | None) -> tuple[tuple[str, Diagnostic, int], ...]:
-    """What is wrong with a statement's kernel, and at which of its characters."""
-    wrong = [(kind, d) for kind, d in check(ptx, (), arch) if d.severity == "error"]
-    starts = line_starts(ptx) if wrong else []
-    return tuple((kind, d, starts[d.line - 1] + d.col - 1) for kind, d in wrong)
+def _errors(part: str, target: str) -> tuple[tuple[str, Diagnostic, int], ...]:
+    """What is wrong with a statement, and at which of its characters."""
+    asm = _Statement.read(part)
+    if asm is None:
+        return ()
+    if asm.wrong:
+        return tuple(("operands", Diagnostic(message), place) for message, place in asm.wrong)
+    text = PtxText(f"{_OPEN}{asm.code}\n}}}}\n", "<text>")
+    wrong = [x for x in check_kernel(text, target, asm.registers) if x[1].severity == "error"]
+    offsets = (text.line_starts[d.line - 1] + d.col - 1 - len(_OPEN) for _, d in wrong)
+    places = (asm.place(offset) for offset in offsets)
+    return tuple((kind, d, asm.start if at is None else at)
+                 for (kind, d), at in zip(wrong, places, strict=True))
 
 
 def _closed(text: str) -> dict[int, int]:
@@ -157,15 +224,13 @@ def _misnamed(code: str, places: list[int], count: int | None) -> Iterator[tuple
             yield f"{m[0]} is no operand: there {numbers}", places[m.start()]
 
 
-def _kernel(
-    code: str, places: list[int], classes: list[str], target: str
-) -> tuple[str, dict[int, int]]:
-    """The kernel that is checked, and of each place in it the place in the source."""
-    registers = "".join(f".reg .{c} %asm{k};\n" for k, c in enumerate(classes) if c)
-    out = [f"{_HEAD.format(target=target)}{registers}{{\n"]
-    where: dict[int, int] = {}
-    end = len(out[0])
-    for m in _PART.finditer(code):
+def _code(string: str, classes: list[str]) -> tuple[str, list[tuple[int, int, int]]]:
+    """A string with registers for its operands, and what of it stands there as it is: (where in
+    the code, where in the string, how many characters)."""
+    out: list[str] = []
+    spans = []
+    end = 0
+    for m in _PART.finditer(string):
         if m[1]:
             out.append("%" if m[1] == "%" else "0")  # "=": a number that no other statement has
         elif m[2]:
@@ -173,12 +238,11 @@ def _kernel(
             out.append(f"%asm{n}" if n < len(classes) and classes[n] else "1")
         else:
             out.append(m[0])
-        here = places[m.start() : m.end() if m[0][0] != "%" else m.start() + 1]
-        where.update(zip(range(end, end + len(here)), here, strict=True))
+        spans.append((end, m.start(), len(m[0]) if m[0][0] != "%" else 1))
         end += len(out[-1])
-    written = re.sub(r"/\*.*?\*/|//[^\n]*", "", code, flags=re.S).rstrip()
+    written = _COMMENT.sub("", string).rstrip() if "/" in string else string.rstrip()
     closing = "" if not written or written.endswith((";", "}")) else ";"
-    return f"{''.join(out)}{closing}\n}}\nret;\n}}\n", where
+    return "".join(out) + closing, spans
 
 
 def _placed(d: Diagnostic, text: str, file: str, place: int, starts: list[int]) -> Diagnostic:

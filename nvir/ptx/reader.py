@@ -8,9 +8,21 @@ newer instruction) is a warning in `module.diagnostics`.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from nvir.ir import Block, Function, Instruction, Module, Param, Type, Variable, array, bulk
+from nvir.ir import (
+    SCALARS,
+    Block,
+    Function,
+    Instruction,
+    Module,
+    Param,
+    Type,
+    Variable,
+    array,
+    bulk,
+)
 from nvir.ir.values import Argument, Symbol
 from nvir.ptx.body import BodyReader, RawFunction
 from nvir.ptx.literals import literal
@@ -59,6 +71,17 @@ def read_apart(source: PtxText) -> ApartReader:
         return reader
 
 
+def read_kernel(
+    source: PtxText, target: str, registers: Sequence[tuple[str, str]]
+) -> ApartReader:
+    """As `read_apart`, of the body of a kernel for a target; names and types of registers that are
+    declared around it."""
+    with bulk():
+        reader = KernelReader(source, target, registers)
+        reader.read()
+        return reader
+
+
 class ModuleReader(Declarations):
     """Reads one module. `symbol`, `variables` and `file_directive` serve body.py; `apart` is
     whether the place of a statement is its offset instead of its line."""
@@ -73,6 +96,8 @@ class ModuleReader(Declarations):
             self.module.debug.producer = written[1]
         self.seen: list[str] = []  # the directives so far
         self.files: set[int] = set()  # numbers of .file so far
+        self.vectors: dict[str, int] = {}  # parameters in vector registers, and their elements
+        self.elements: dict[str, str] = {}
 
     def read(self) -> None:
         try:
@@ -353,9 +378,7 @@ class ModuleReader(Declarations):
         function = Function("", kind, self.module)
         function.linkage = linkage[-1] if linkage else ""
         function.loc = self.source.line_of(at)
-        self.own = {}
-        self.vectors: dict[str, int] = {}  # parameters in vector registers, and their elements
-        self.elements: dict[str, str] = {}
+        self.own, self.vectors, self.elements = {}, {}, {}
         arguments: list[Argument] = []
         self._directives(function)
         if self.peek() == "(":
@@ -386,6 +409,10 @@ class ModuleReader(Declarations):
         if function.blocks:
             self.source.error(f"function '{function.name}' is defined twice", at)
             function = Function(function.name or "", kind, self.module)
+        self._body(function, arguments, n_returns)
+
+    def _body(self, function: Function, arguments: list[Argument], n_returns: int) -> None:
+        """The body that begins at the token at hand."""
         body = BodyReader(self.source, self, function)
         body.vectors.update(self.vectors)
         incoming: dict[int, Argument] = {}
@@ -526,6 +553,25 @@ class ApartReader(ModuleReader):
     def fill(self, raw: RawFunction, function: Function, incoming: dict[int, Argument]) -> None:
         function.blocks.append(Block("", function))
         self.bodies.append((function, raw))
+
+
+class KernelReader(ApartReader):
+    """Reads a kernel's body as if a module's header and the kernel's head stood before it."""
+
+    def __init__(
+        self, source: PtxText, target: str, registers: Sequence[tuple[str, str]]
+    ) -> None:
+        super().__init__(source)
+        self.module.target = target
+        self.registers = registers
+        self.seen = [".version", ".target", ".address_size", ".visible"]
+
+    def _statements(self) -> None:
+        function = self.module.add_function(Function("k", "entry", self.module))
+        declared = [Argument(SCALARS[type], name, function, k)
+                    for k, (name, type) in enumerate(self.registers)]
+        self._body(function, declared, len(declared))
+        super()._statements()
 
 
 def _mark_assembly(module: Module, source: PtxText) -> None:

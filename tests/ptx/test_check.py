@@ -274,6 +274,21 @@ def test_assembly_in_a_cuda_source(line, column, part, tmp_path):
     assert all(part in r["message"] for r in rows)
 
 
+def test_asm_statements_are_told_apart_by_their_own_parentheses():
+    """Neither a parenthesis in a string or a character nor one that lacks reaches another's."""
+    text = """asm("mul.s32 %0, %0, 1; // (" : "+r"(a[')' - f()]));
+    asm("mov.b32 %0, 5;" : "=r"(b);
+    asm("add.s32 %0, %0, %1; // )" : "+r"(c));
+    asm("add.s32 %0, %0, 1;" : "+r"(d));
+    """
+    found = [(d.line, d.message) for _, d in check_inline(text, "k.cu")]
+    assert found == [(1, "mul.s32 needs one of .hi, .lo, .wide"),
+                     (3, "%1 is no operand: there is one operand")]
+    begun = partial(check_inline, text.replace("d)", "e)"), "k.cu")
+    assert effort(begun) < effort(partial(check_inline, text.replace("5", "6").replace("1", "7"),
+                                          "k.cu")) / 2  # only what changed is looked at
+
+
 ODD_ASM = r"""#define ADD "add.s32 %0, %1, 1;"
 __global__ void k(int *p) {
   int a = 1, b;
