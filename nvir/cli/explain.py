@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,9 +79,9 @@ def command(
     Shows structure, trip count, the loop of the source, the decision of every loop pass, and what
     each unroll factor costs and gains; with --verbose the numbers that decided and the knobs that
     would change a decision with the value from which they do. With --policy documented also the
-    trace: each step of the notes with its row, its inputs and its outcome. Where ptxas is
-    installed, registers, the peak, the loop's code and its row in the table of factors are those
-    that it makes; other factors are modelled beside it.
+    trace: each step of the notes with its row, its inputs and its outcome; of a function without a
+    loop the trace alone. Where ptxas is installed, registers, the peak, the loop's code and its row
+    in the table of factors are those that it makes; other factors are modelled beside it.
 
     \b
     Examples:
@@ -88,17 +89,30 @@ def command(
       nvir explain kernel.ptx --knob UnrollBudget=300 --arch sm_90 --verbose
       nvir explain kernel.ptx --policy documented --compare
     """
+    from nvir.ir.text.trace import Trace
     from nvir.report.explain.loop import explain
-    from nvir.report.explain.text import explain_text
+    from nvir.report.explain.noted import made_before, noted_function
+    from nvir.report.explain.text import explain_text, noted_text
     from nvir.report.model import Launch, machine_for
     from nvir.report.real import real_of
 
     settings = knobs_of(knobs, policy)
-    module = read_compiled(file, arch, via, knobs=settings)
-    function, loop = _chosen(module, which, kernel, file)
+    compiling = Trace()
+    with compiling if policy == "documented" else contextlib.nullcontext():
+        module = read_compiled(file, arch, via, knobs=settings)
     if profile is None and policy == "documented":
         profile = "sm_80_notes"
     machine = machine_for(profile, arch or module.target, file, [])
+    if policy == "documented":
+        bare = _without_loops(module, kernel, file) if which is None else None
+        if bare is not None:
+            noted = noted_function(bare, module, machine, arch or module.target, settings,
+                                   made_before(compiling, bare))
+            text = json.dumps(noted.to_json(), indent=2, ensure_ascii=False) + "\n" if as_json \
+                else noted_text(noted, page_width(output))
+            write_output(output, text)
+            return
+    function, loop = _chosen(module, which, kernel, file)
     body = real = None
     if not (as_model or knobs) and policy == "observed":
         entry = str(function.name) if function.kind == "entry" else None
@@ -110,7 +124,7 @@ def command(
         function, loop, module, machine, arch=arch, knobs=settings,
         launch=Launch(block, dynamic_smem), vary=not no_vary and (verbose or as_json),
         compared=_compared(function, loop, module, machine, arch, file) if compare else (),
-        body=body,
+        body=body, before=made_before(compiling, function),
     )
     if real is not None:
         tried = trials(module, file, arch, machine, via, dynamic_smem)
@@ -139,6 +153,17 @@ def _compared(
 
     path = Path(file) if file.endswith(".ptx") else None
     return compare(function, loop, module, machine, arch or module.target, path)
+
+
+def _without_loops(module: Module, kernel: str | None, file: str) -> Function | None:
+    """The function that is told of where none of those that are meant has a loop: the first kernel,
+    else the first."""
+    chosen = chosen_functions(module, kernel, file)
+    for f in chosen:
+        f.analyze_cfg()
+    if any(f.back_edges for f in chosen):
+        return None
+    return min(chosen, key=lambda f: f.kind != "entry", default=None)
 
 
 def _chosen(

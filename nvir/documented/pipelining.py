@@ -34,7 +34,8 @@ from nvir.analysis.induction import trip_count
 from nvir.assembler.unroll.latch_exit import counted_exit
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
-from nvir.ir.text.trace import looking_at, note, shown, step
+from nvir.ir.opcodes.form import find_row
+from nvir.ir.text.trace import Brief, looking_at, note, shown, step
 from nvir.ir.values import Constant
 from nvir.passes.context import Context
 from nvir.passes.loop.pipeline.feasible import (
@@ -49,10 +50,16 @@ from nvir.passes.loop.pipeline.loop_pipeline import LARGEST
 from nvir.passes.policies import PipelineSlots, slots_of
 from nvir.sm.graph import DependenceGraph
 from nvir.sm.latency import (
+    CLASSES,
+    DEFAULT,
+    SKIP,
     class_resource_bound,
+    family_named,
+    is_long,
     latency_class,
     pipe_of_class,
     register_class_latency,
+    stall_cap,
     stall_cycles,
 )
 from nvir.sm.loopgraph import LoopGraph, loop_graph, machine_graph
@@ -64,6 +71,19 @@ UNIFORM, DEFAULT_CLASS = 5, 0  # register classes: uniform registers, all others
 CONTROL = ("ALU", "FMA", "DFMA", "MMA")  # the pipes 0 to 3, which the notes call those of control
 
 
+STEPS = ("0 VerifyStride", "1 annotate", "2 feasibility", "3 graph", "4 MII", "5 slots")
+
+
+def _settled(made: PipelineSlots | tuple[Obstacle, str]) -> Brief:
+    """The steps that ran, in their order, and how the last of them ended."""
+    if isinstance(made, PipelineSlots):
+        last, ended = len(STEPS), f"II {made.ii}"
+    else:
+        last, ended = 1 if made[0] is Obstacle.STRIDE else 3, made[0].text(made[1])
+    ran = list(STEPS[:last])
+    return Brief(f"{', '.join(ran)}: {ended}", {"ran": ran, "ended": ended})
+
+
 @attrs.frozen
 class OperandClasses:
     """The latency classes of an instruction's operands 0 (its result) and 1 (its first source)."""
@@ -73,8 +93,15 @@ class OperandClasses:
 
 
 def phase_24(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obstacle, str]:
-    """The slots of a loop's instructions, or what is in the way, in the order of the notes."""
+    """The slots of a loop's instructions, or what is in the way."""
     looking_at(loop.header.name)
+    made = _in_order(loop, ctx, level)
+    note("SWP-19", "phase 24", _settled(made), loop=loop)
+    return made
+
+
+def _in_order(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obstacle, str]:
+    """The steps, in the order of the notes."""
     why = verified(loop)
     if why:
         return Obstacle.STRIDE, why
@@ -103,7 +130,7 @@ def phase_24(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obst
 @step("SWP-20", "0 VerifyStride", "loop")
 def verified(loop: Loop) -> str:
     """Why the loop does not count as phase 24 needs it, or ""."""
-    found = counted_exit(loop, trip_count(loop), strict_stride=True)
+    found = counted_exit(loop, trip_count(loop), strict_stride=True, scored=True)
     return found[1] if isinstance(found, tuple) else ""
 
 
@@ -114,23 +141,40 @@ def operand_classes(
     """Of each instruction; a first source that was annotated has that class, one that no
     instruction makes the class of its register."""
     said = {(a.instruction, a.index): a.latency_class for a in annotated}
-    for i in body:
-        note("LAT-01", "1 class", latency_class(i.form.spelling, profile),
-             opcode=i.form.spelling, operands=len(i.operands), index=0)
-    return {
-        i: OperandClasses(
-            latency_class(i.form.spelling, profile),
-            said.get((i, 0), register_class_latency(_register_class(i))),
-        )
-        for i in body
-    }
+    return {i: OperandClasses(_own_class(i, profile), _source_class(i, said)) for i in body}
 
 
-def _register_class(i: Instruction) -> int:
-    """That of the first source."""
-    v = next(iter(i.operands), None)
-    outside = v is not None and v.definer is None and not isinstance(v, Constant)
-    return UNIFORM if outside else DEFAULT_CLASS
+def _own_class(i: Instruction, profile: Profile) -> int:
+    """The class of operand 0: by the family of the operation, where the notes have one."""
+    opcode = i.form.spelling
+    made = latency_class(opcode, profile)
+    family = family_named(opcode)
+    note("LAT-01", "1 class", made, opcode=opcode, operands=len(i.operands), index=0)
+    if family is None:
+        known = find_row(opcode) is not None
+        note("LAT-07", "1 no family", made, opcode=opcode, known=known, default=DEFAULT)
+    else:
+        words = (0, 0, 0, 0, made)  # of a load the encoder puts its class into word 4
+        note("LAT-03", "1 family", made, opcode=opcode, family=family.category,
+             numbers=[f"{n:#x}" for n in (family.first, family.last)], index=0,
+             by_rule=family.rule(0, words, 0))
+    return made
+
+
+def _source_class(i: Instruction, said: Mapping[tuple[Instruction, int], int]) -> int:
+    """The class of operand 1, the first source: as annotated, else that of its register."""
+    if not i.operands:
+        note("LAT-04", "1 past the end", SKIP, opcode=i.form.spelling, count=0, index=1)
+        return SKIP
+    v = i.operands[0]
+    outside = v.definer is None and not isinstance(v, Constant)
+    register = UNIFORM if outside else DEFAULT_CLASS
+    made = said.get((i, 0))
+    if made is None:
+        made = register_class_latency(register)
+        note("LAT-05", "1 class of a register", made, opcode=i.form.spelling, operand=v,
+             register_class=register)
+    return made
 
 
 @step("SWP-06", "2 noted check")
@@ -176,8 +220,7 @@ def class_graph(
     for k, (a, b, cycles, far) in enumerate(plain.graph.edges):
         if k in carried:
             of = classes[plain.operations[a].parent]
-            pipes = [machine.class_pipes.get(c, "") for c in (of.result, of.source)]
-            cycles = stall(cycles, of, machine, f"{names[a]} to {names[b]}", pipes)
+            cycles = stall(cycles, of, machine, f"{names[a]} to {names[b]}")
         edges.append((a, b, cycles, far))
     if not by_class:
         return machine_graph(machine, [op.family or "" for op in plain.operations], edges)
@@ -185,13 +228,20 @@ def class_graph(
     return DependenceGraph(nodes, edges, {n: machine.pipes[n].units for n in dict.fromkeys(nodes)})
 
 
-@step("LAT-06", "3 stall", "edge", "cycles", "of", "pipes")
-def stall(
-    cycles: int, of: OperandClasses, machine: Profile, edge: str = "", pipes: Sequence[str] = ()
-) -> int:
+@step("LAT-06", "3 stall", "edge", "cycles", "of", tell=lambda made, cycles, of, machine, edge:
+      Brief(made, {"cycles": made, "cap": stall_cap(of.result, of.source, machine),
+                   "pipes": [_pipe_told(c, machine) for c in (of.result, of.source)]}))
+def stall(cycles: int, of: OperandClasses, machine: Profile, edge: str = "") -> int:
     """Cycles from a producer to its reader: the machine's, capped by the classes of its operands
     0 and 1."""
     return stall_cycles(cycles, of.result, of.source, machine)
+
+
+def _pipe_told(code: int, machine: Profile) -> dict[str, object]:
+    """The pipe of a class, by the noted table where the profile has it."""
+    unit = machine.units.get(CLASSES[code].unit or "") if code in CLASSES else None
+    pipe = machine.class_pipes.get(code) or (unit.pipes[0] if unit is not None else None)
+    return {"class": code, "pipe": pipe, "long": is_long(code, machine)}
 
 
 def machine_classes(plain: LoopGraph) -> list[int]:
@@ -211,10 +261,12 @@ def minimum(rec_mii: int, res_mii: int) -> int:
     return max(rec_mii, res_mii)
 
 
-def _slots_told(made: PipelineSlots, plain: LoopGraph, *_: object) -> str:
+def _slots_told(made: PipelineSlots, plain: LoopGraph, *_: object) -> Brief:
     body = list(plain.loop.header)
-    at = [f"{shown(body[k])} at {t}, stage {t // made.ii}" for k, t in sorted(made.times.items())]
-    return f"II {made.ii}: " + "; ".join(at)
+    slots = [{"instruction": shown(body[k]), "at": t, "stage": t // made.ii}
+             for k, t in sorted(made.times.items())]
+    at = [f"{x['instruction']} at {x['at']}, stage {x['stage']}" for x in slots]
+    return Brief(f"II {made.ii}: " + "; ".join(at), {"ii": made.ii, "slots": slots})
 
 
 @step("SWP-10", "5 slots", "mii", tell=_slots_told)

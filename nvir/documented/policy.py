@@ -82,6 +82,7 @@ def rules_of(ctx: Context) -> Rules:
         override=ctx.knob("LoopUnrollFactorBlocks") or "",
         budget=ctx.knob("UnrollBudget"),
         per_percent=ctx.knob("UnrollExtraInstPerPercentSaving"),
+        extra_base=ctx.knob("LoopUnrollNumExtraInstBase"),
         flexible=ctx.knob("UnrollFlexableFullLimit"),
         unknown_count=ctx.knob("UnrollUnknownCount"),
         small_limit=ctx.knob("UnrollSmallLoopLimit"),

@@ -26,7 +26,7 @@ import attrs
 
 from nvir.ir import Block, Function, Module, bulk, successors
 from nvir.ir.errors import NvirError, ParseError, PassError, Unsupported, VerifyError, expect
-from nvir.ir.text.trace import looking_at
+from nvir.ir.text.trace import note, within
 from nvir.ir.verify import verify
 from nvir.passes.context import Context
 from nvir.passes.crash import save_crash
@@ -82,6 +82,9 @@ class Settings:
             except ValueError:
                 raise NvirError(f"NVIR_STOP_AFTER is a number, not {limit!r}") from None
         return out
+
+
+GUARD_ROWS = {"loop-unroll": "UNR-01", "loop-simplify": "P18-01"}  # whose guards ask for skips
 
 
 def run_passes(
@@ -222,6 +225,8 @@ class _Run:
         if pass_.required:
             return True
         if pass_.name in self.skipped:
+            note(GUARD_ROWS.get(pass_.name, ""), "entry guard", "the phase is skipped",
+                 phase=pass_.name, function=unit)
             return False
         limit = self.settings.opt_bisect_limit
         if limit is None:
@@ -247,7 +252,7 @@ class _Run:
         edges = _edges(functions) if self.settings.check and not pass_.cfg else {}
         start = time.perf_counter()
         noted = len(ctx.remarks) + ctx.counted
-        looking_at("")  # the last pass's loop is not this one's
+        within(name)  # the last pass's loop is not this one's
         changed = run(unit, ctx)
         end = time.perf_counter()
         self.driver.timings.append(Timing(pass_.name, name, start - self.begin, end - start))

@@ -27,7 +27,7 @@ from functools import cache
 
 import attrs
 
-from nvir.ir import NvirError, Op, Unsupported
+from nvir.ir import NvirError, Op, OpKind, Unsupported
 from nvir.ir.opcodes.form import find_row
 from nvir.sm.profile import Profile
 
@@ -249,6 +249,29 @@ def _sass_class(operation: str, profile: Profile) -> int:
     return WIDE if wide and unit.widens else unit.latency_class
 
 
+# Representatives of the families by the property of an operation that the notes name them by.
+TEXTURE_OPCODE = 0xF3
+_BY_KIND = {
+    OpKind.LOAD: 0x3C, OpKind.STORE: 0x3E, OpKind.ATOMIC: 0x49, OpKind.BARRIER: 0x5B,
+    OpKind.MATRIX: 0x135, OpKind.ASYNC_MATRIX: 0xB7,
+}
+_BY_CLASS = {SIMPLE: 0x03, MULTIPLY: 0x23, SPECIAL: 0x55, MEMORY: 0x56}  # of arithmetic
+
+
+def family_named(operation: str) -> Family | None:
+    """The family of opcodes that an operation by name falls into; None where the notes name none:
+    FP64, half precision, conversions, addresses."""
+    found = find_row(operation)
+    if found is None:
+        return None
+    row = found[0]
+    if row.memory in ("texture", "surface"):
+        opcode: int | None = TEXTURE_OPCODE
+    else:
+        opcode = _BY_KIND.get(row.kind) or _BY_CLASS.get(latency_class(operation))
+    return None if opcode is None else _BY_OPCODE[opcode]
+
+
 # -- stall counts
 
 
@@ -256,9 +279,18 @@ def stall_cycles(table: int, first: int, second: int, profile: Profile) -> int:
     """The notes' stall calculator: the table's value, capped by the classes of operands 0 and 1: at
     64 where one of them is of a unit of long latency (memory, texture, special functions), else
     at 32. The notes call that unit pipe 8, which is the index of the SFU elsewhere."""
-    units = (CLASSES[code].unit for code in (first, second) if code in CLASSES)
-    long = any(u is not None and profile.units[u].long for u in units)
-    return min(table, 64 if long else 32)
+    return min(table, stall_cap(first, second, profile))
+
+
+def stall_cap(first: int, second: int, profile: Profile) -> int:
+    """The most cycles of a stall by the classes of operands 0 and 1."""
+    return 64 if is_long(first, profile) or is_long(second, profile) else 32
+
+
+def is_long(code: int, profile: Profile) -> bool:
+    """Whether the unit of a class is one of long latency."""
+    unit = CLASSES[code].unit if code in CLASSES else None
+    return unit is not None and profile.units[unit].long
 
 
 def edge_latency(

@@ -35,7 +35,8 @@ def test_the_trace_is_told_under_the_documented_policy_alone():
     events = json.loads(explained("--policy", "documented", "--json"))["trace"]
     (verdict,) = [e for e in events if e["step"] == "verdict"]
     assert verdict["row"] == "UNR-45"
-    assert "action partial, factor 4" in verdict["outcome"]  # its stride is a value of run time
+    made = verdict["outcome"]
+    assert (made["action"], made["factor"]) == ("partial", 4)  # its stride is a value of run time
     assert verdict["loop"] == "$L__BB0_2"
     assert {e["loop"] for e in events} == {"$L__BB0_2", "$L__BB0_2.1", None}
     (moved,) = [e for e in events if "goes on as" in str(e["outcome"])]
@@ -70,7 +71,7 @@ def test_each_pass_gets_what_the_one_before_left(tmp_path):
     """What the first instance hoists is not there for the others."""
     made = page(tmp_path, ONE_MUL.replace("BOUND", "%r1"))
     forward = [e["outcome"] for e in made["trace"] if e["row"] == "LIC-14"]
-    assert forward.count("[mul.lo.s32 %r20 (line 8)]") == 2  # of header and latch
+    assert forward.count(["mul.lo.s32 %r20 (line 8)"]) == 2  # of header and latch
     told = {d["pass"]: [r["name"] for r in d["remarks"]] for d in made["decisions"]}
     assert told["licm<id=0>"] == ["Hoisted"]
     assert [told[f"licm<id={k}>"] for k in (1, 2, 3)] == [[], [], []]
@@ -156,3 +157,79 @@ def test_an_unrolled_loop_goes_on_as_one_block(tmp_path):
     assert outcomes["SWP-14", "L.1"] is False
     assert "nounroll" in outcomes["SWP-02", "L.1"] or "unrolled" in outcomes["SWP-02", "L.1"]
     assert {"PRA-02", "PRA-03", "PRA-08", "PRA-10"} <= {e["row"] for e in events}
+
+
+FLAT = """#include <string.h>
+struct S { int a; float b; };
+__device__ __noinline__ int one(S s, int x) { return s.a + x; }
+__global__ void k(int *p, S s, int n, const char *from) {
+  S t = s; memmove(p, from, 16); int x;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
+  p[0] = one(t, n) + x;
+}
+"""
+
+
+def flat(tmp_path: Path, *words: str) -> str:
+    (tmp_path / "k.cu").write_text(FLAT)
+    run = CliRunner().invoke(main, ["explain", str(tmp_path / "k.cu"), "--policy", "documented",
+                                    *words])
+    assert run.exit_code == 0, run.output
+    return run.output
+
+
+@pytest.mark.seed("FN-19", "CAL-01", "ASM-01", "MEM-07", "UNR-01")
+def test_a_file_without_a_loop_has_its_trace(tmp_path):
+    """Parameters, calls, assembly and copies of the kernel, not those of another function."""
+    pytest.importorskip("clang.cindex")
+    page = flat(tmp_path)
+    assert page.splitlines()[1] == "no loop"
+    order = [page.index(x) for x in (
+        "the front end: ", "FN-09", "CAL-01", "ASM-02", "lower-aggr-copies: ", "STR-02", "MEM-07",
+        "phase 22, OriLoopUnrolling", "UNR-01")]
+    assert order == sorted(order)
+    made = json.loads(flat(tmp_path, "--json", "--knob", "param-debug-info=1"))
+    assert made["loop"] is None
+    declared = [e for e in made["trace"] if e["row"] == "FN-19"]
+    assert {e["inputs"]["parameter"]: e["outcome"] for e in declared if e["function"] ==
+            "_Z1kPi1SiPKc"} == dict.fromkeys(("p", "s", "n", "from"), True)
+    assert "_Z3one1Si" not in {e["function"] for e in made["trace"]}
+    other = flat(tmp_path, "--kernel", "one")
+    assert "parameter x, number 2, param_debug_info False" in other
+    assert "ASM-02" not in other
+
+
+def test_under_policy_observed_a_file_without_a_loop_is_an_error(tmp_path):
+    (tmp_path / "k.ptx").write_text(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n")
+    for policy, code in (("observed", 1), ("documented", 0)):
+        run = CliRunner().invoke(main, ["explain", str(tmp_path / "k.ptx"), "--policy", policy])
+        assert run.exit_code == code, run.output
+    assert "UNR-01" in run.output
+
+
+@pytest.mark.seed("UNR-03", "UNR-01")
+def test_events_have_fields_where_lines_have_words(tmp_path):
+    made = page(tmp_path, ONE_MUL.replace("BOUND", "%r1"))
+    events = {e["row"]: e for e in made["trace"]}
+    assert events["UNR-01"]["inputs"]["entry"]["blocks"] > 2
+    read = events["UNR-03"]["outcome"]
+    assert [read[k] for k in (
+        "budget", "flexible", "unknown_count", "small_limit", "large_share", "inst_limit",
+        "preg_percent", "per_percent", "full_limit", "extra_base")] == [
+        140, 0.25, 4, 4, 0.4, 20.0, 50, 2, 200, 46]
+
+
+INVARIANT = ONE_MUL.replace('.pragma "nounroll";', "").replace("; ", ";\n").replace(
+    "BOUND", "%r1")
+
+
+def test_hoists_are_compared_on_the_loop_as_it_is_written(tmp_path):
+    """The lines that are invariant in it, not those of the copies that unrolling makes."""
+    (tmp_path / "k.ptx").write_text(INVARIANT)
+    run = CliRunner().invoke(main, [
+        "explain", str(tmp_path / "k.ptx"), "--no-vary", "--compare", "--json"])
+    rows = {c["what"]: c for c in json.loads(run.output)["compared"]}
+    told = {rows["hoisting"][who] for who in ("noted", "observed", "ptxas")} - {None}
+    assert {x.partition(" of ")[2] for x in told} == {"1 invariant lines stand outside of loops"}
+    assert rows["hoisting"]["noted"][0] == "1"

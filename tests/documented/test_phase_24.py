@@ -28,7 +28,7 @@ from nvir.passes.knobs import Knobs
 from nvir.passes.loop.pipeline import loop_pipeline
 from nvir.passes.loop.pipeline.feasible import Feasibility, Obstacle
 from nvir.passes.policies import PipelineSlots
-from nvir.sm.latency import pipe_of_class, register_class_latency
+from nvir.sm.latency import SKIP, pipe_of_class, register_class_latency
 from nvir.sm.loopgraph import loop_graph
 from nvir.sm.profile import profile
 
@@ -71,7 +71,9 @@ def test_a_loop_whose_stride_fails_is_rejected_before_its_graph(text, why):
     assert found[0] is Obstacle.STRIDE
     assert why in found[1]
     assert not trace.of("SWP-09")
-    assert trace[-1].row == "SWP-20"
+    assert [e.row for e in trace[-2:]] == ["SWP-20", "SWP-19"]
+    assert trace[-1].outcome == {"ran": ["0 VerifyStride"], "ended": Obstacle.STRIDE.text(found[1])}
+    assert trace.of("UNR-32") == [] or trace.of("UNR-32")[0].inputs["scored"] is True
     told = nvir.run_passes(nvir.read_ptx(text), "loop-pipeline", policy="documented")
     assert [r.name for r in told] == ["NotPipelinedStride"]
 
@@ -92,7 +94,7 @@ def test_a_source_that_no_instruction_makes_is_of_the_uniform_class():
     sources = [found[i].source for i in body if i.block.name == "L" and not i.form.is_phi][:5]
     uniform, default = map(register_class_latency, (UNIFORM, DEFAULT_CLASS))
     assert (uniform, default) == (20, 6)
-    assert sources == [uniform, default, default, default, default]  # %tid, 7, none, %rd1, %f2
+    assert sources == [uniform, default, SKIP, default, default]  # %tid, 7, none, %rd1, %f2
 
 
 @pytest.mark.seed("UNR-32")
@@ -102,7 +104,7 @@ def test_the_mask_and_the_score_of_verify_stride():
         f.analyze_cfg()
         (loop,) = f.loops()
         found = analyze_iv(loop)
-        return verify_stride(loop, found, found.bound)
+        return verify_stride(loop, found, found.bound, scored=True)
 
     assert (checked(text_of(SUM)).mask, checked(text_of(SUM)).score) == (0, 1)
     written = checked(text_of(SUM, "%r4", "sub.s32 %r4, %r4, 3;"))
@@ -124,7 +126,8 @@ def test_the_mask_and_the_score_of_verify_stride():
 def test_the_steps_run_in_order_and_each_reads_the_one_before():
     found, trace = slots_of(text_of(SUM))
     rows = list(dict.fromkeys(e.step for e in trace if e.step[0].isdigit()))
-    assert rows == ["0 VerifyStride", "1 annotate", "1 class",
+    assert rows == ["0 VerifyStride", "1 wrapper: the opcode changed", "1 annotate", "1 class",
+                    "1 family", "1 class of a register", "1 no family",
                     "1 classes of operands 0 and 1", "2 divergent exit", "2 feasibility",
                     "3 class to pipe", "3 stall", "3 graph", "4 ResMII", "4 MII",
                     "5 slots"]
@@ -234,19 +237,23 @@ def test_a_barrier_is_found_by_feasibility_after_the_steps_before_it(barrier):
         told = nvir.run_passes(
             nvir.read_ptx(text_of(SUM + barrier)), "loop-pipeline", policy="documented")
     assert [r.name for r in told] == ["NotPipelinedBarrier"]
-    assert [e.row for e in trace if e.row not in ("UNR-37", "LAT-01")] == [
-        "SWP-14", "UNR-28", "UNR-29", "UNR-30", "UNR-31", "UNR-32", "UNR-29", "SWP-20", "SWP-03",
-        "LAT-05", "SWP-16", "SWP-06", "SWP-04", "SWP-01"]
+    steps = list(dict.fromkeys(f"{e.row} {e.step}" for e in trace if e.row[:3] == "SWP"))
+    assert steps == [
+        "SWP-14 several blocks", "SWP-20 0 VerifyStride", "SWP-19 1 wrapper: the opcode changed",
+        "SWP-03 1 annotate", "SWP-16 2 divergent exit", "SWP-06 2 rejected", "SWP-04 2 feasibility",
+        "SWP-19 phase 24", "SWP-01 not pipelined"]
     assert trace.of("SWP-06")[0].outcome == "REJECT (60)"
     assert {e.inputs["opcode"]: e.outcome for e in trace.of("LAT-01")}["fma.rn.f32"] == 12
-    assert "code REJECT (60)" in trace[-2].outcome
+    assert trace.of("SWP-04")[0].outcome["code"] == "REJECT (60)"
+    assert trace[-2].outcome["ran"] == ["0 VerifyStride", "1 annotate", "2 feasibility"]
     assert "is a barrier" in trace[-1].outcome
 
 
 @pytest.mark.seed("SWP-14", "SWP-04")
 def test_accepted_bodies_and_those_of_several_blocks_leave_events():
     _, trace = slots_of(text_of(SUM))
-    assert trace.of("SWP-04")[0].outcome == "code ACCEPT (130), slots 2"
+    assert trace.of("SWP-04")[0].outcome == {
+        "code": "ACCEPT (130)", "reason": None, "slots": 2, "what": ""}
     split = text_of("setp.eq.s32 %p5, %r2, 7; @%p5 bra Y;\nY:" + SUM)
     with Trace() as trace:
         told = nvir.run_passes(nvir.read_ptx(split), "loop-pipeline", policy="documented")

@@ -303,7 +303,7 @@ REMOVED: dict[str, dict[str, Made]] = {
         "forced_factor": gives(0), "knob_factor": gives(0), "unknown_refused": gives(None),
         "known_factor": lambda T, *a: T, "tex_budget": gives(0), "unknown_factor": gives(4),
         "allowance": gives(0), "within_budget": lambda factor, *a: factor,
-        "constant_count": gives(None), "swaps": gives(False), "rest_pieces": gives([1]),
+        "constant_count": gives(None), "swaps": gives(False), "rest_pieces": gives((1,)),
         "prepare": gives(facts.Prepared(1, defaultdict(int))),
         "predicate_pressure": gives(""), "unrolls_fully": gives(False), "rounds": gives(None),
         "verdict": gives(UnrollDecision()),

@@ -112,8 +112,8 @@ def test_an_event_has_all_values_and_its_line_some():
     with Trace() as trace:
         note("X-01", "all", list(range(9)), text="a\n\tb", few=[1, 2])
     (event,) = trace
-    assert event.outcome == "[0, 1, 2, 3, 4, 5, 6, 7, 8]"
-    assert event.inputs == {"text": "a\n\tb", "few": "[1, 2]"}
+    assert event.outcome == list(range(9))
+    assert event.inputs == {"text": "a\n\tb", "few": [1, 2]}
     assert str(event) == (
         "X-01 all (text a\\n\\tb, few [1, 2]): [0, 1, 2, 3, 4, 5 and 3 more]")
 
@@ -342,3 +342,74 @@ def test_what_ran_before_a_refusal_is_told(tmp_path):
     assert run.exit_code == 1
     assert "ASM-03 2 reconstruction: a $0, $1;" in run.stderr
     assert "ASM-11 3 constraints: refused: " in run.stderr
+
+
+@pytest.mark.seed("UNR-01")
+def test_a_phase_that_is_skipped_says_so(tmp_path):
+    text = HEAD + "L: " + STEP + "@%p1 bra L;\n" + END
+    for words in (("loop-unroll", "--skip", "LoopUnrolling"), ("loop-unroll<skip>",)):
+        (line,) = traced(tmp_path, text, "opt", "-p", *words)
+        assert line.startswith("UNR-01 entry guard (")
+        assert line.endswith("): the phase is skipped")
+
+
+@pytest.mark.seed("LAT-03", "LAT-04", "LAT-05", "LAT-06", "LAT-07", "SWP-19")
+def test_phase_24_tells_how_it_came_to_a_class(tmp_path):
+    body = ('L: .pragma "nounroll"; ld.global.f32 %f1, [%rd1]; mul.lo.u32 %r4, %r3, 3; '
+            "add.f64 %fd1, %fd1, 0d3FF0000000000000; @%p2 add.u32 %r3, %r3, %r4; "
+            "add.s64 %rd1, %rd1, 4; mov.u32 %r6, %ctaid.x; add.f32 %f2, %f2, %f1;")
+    head = HEAD + ".reg .f32 %f<9>; .reg .f64 %fd<9>;\n"
+    lines = traced(tmp_path, head + body + STEP + "@%p1 bra L;\n" + END, "opt", "-p",
+                   "loop-pipeline", "--knob", "OkToPipelineNoUnroll=1")
+    lines = [x.removeprefix("L: ") for x in lines]
+    for told in (
+        "LAT-03 1 family (opcode ld.global.f32, family load/store, numbers [0x3c, 0x3c], index 0, "
+        "by_rule 26): 26",
+        "LAT-03 1 family (opcode mul.lo.u32, family integer multiply, numbers [0x23, 0x23], "
+        "index 0, by_rule 10): 10",
+        "LAT-07 1 no family (opcode add.f64, known True, default 6): 16",
+        "LAT-04 1 past the end (opcode add.u32, count 2, index 3): 1",
+        "LAT-05 1 class of a register (opcode mov.u32, operand %ctaid.x, register_class 5): 20",
+    ):
+        assert told in lines
+    assert any(x.startswith("SWP-19 phase 24 (loop L): 0 VerifyStride, 1 annotate, 2 feas")
+               for x in lines)
+    (load,) = {x for x in lines if x.startswith("LAT-06") and "LDG" in x.partition(" to ")[0]}
+    assert load.endswith("of result 26, source 6): 64")
+
+
+@pytest.mark.seed("STR-02", "STR-05", "STR-10", "STR-21")
+@pytest.mark.parametrize("instance", ["split-structs", "lower-aggr-copies"])
+def test_both_instances_tell_fields_alignments_and_classes(tmp_path, instance):
+    text = """define i32 @f({i32, i64} %v, ptr %p, ptr %q) {
+  %w = load {i8, float}, ptr %p, align 2
+  %x = extractvalue {i8, float} %w, 1
+  store float %x, ptr %q
+  %y = extractvalue {i32, i64} %v, 0
+  ret i32 %y
+}
+"""
+    with Trace() as trace:
+        nvir.run_passes(nvir.read_ll(text), instance, policy="documented")
+    (which,) = trace.of("STR-02")
+    assert (which.inputs["instance"], which.outcome) == (instance, "splits")
+    (split,) = trace.of("STR-05")
+    assert split.outcome == {"results": ["i32", "i64"], "type": "{ i32, i64 }",
+                             "composite": "{ i32, i64 }", "align": 8, "opcode": 32}
+    assert [(e.inputs["field"], e.outcome) for e in trace.of("STR-10")] == [(4, 2)]
+    (classes,) = trace.of("STR-21")
+    assert classes.outcome == {"i32": ["%r"], "i64": ["%rd"], "i8": ["%rs"], "float": ["%f"]}
+
+
+@pytest.mark.seed("UNR-41", "UNR-53")
+def test_copies_tell_their_flag_their_exit_and_what_they_own(tmp_path):
+    lines = traced(tmp_path, HEAD + "L: bar.warp.sync -1; " + STEP + "@%p1 bra L;\n" + END, "opt",
+                   "-p", "loop-unroll", "--knob", "LoopUnrollFactor=2")
+    marks = [x for x in lines if "UNR-41 6 mark (" in x]
+    assert marks
+    assert all(x.endswith(", pragma nounroll): 0x2000") for x in marks)
+    (leave,) = [x for x in lines if "UNR-41 6 exit branch (blocks [" in x]
+    assert "bra" in leave.rpartition(": ")[2]
+    (owners,) = [x for x in lines if "UNR-53 6 the copies have it" in x]
+    assert "(active True): [bar.warp.sync (line " in owners
+    assert owners.count("L") >= 3

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import nvir
 from nvir import toolchain
+from nvir.assembler.unroll.decision import pieces_of
 from nvir.ir.clone import clone_module
 from nvir.ir.errors import LaunchError
 from nvir.ir.loops import natural_loops
@@ -129,8 +130,8 @@ def check(text: str, plan: UnrollPlan, bounds, **launching):
 
 @pytest.mark.seed("UNR-39", "UNR-40", "UNR-42", "UNR-47", "UNR-50", "GAP-38")
 @pytest.mark.parametrize("form", ["bottom", "old", "top"])
-@pytest.mark.parametrize(("factor", "pieces"), [(2, False), (3, True), (4, False), (4, True),
-                                                (8, True)])
+@pytest.mark.parametrize(("factor", "pieces"), [
+    (2, ()), (3, (2, 1)), (3, (2,)), (4, ()), (4, (2, 1)), (4, (2,)), (8, (4, 2, 1)), (8, (4, 2))])
 def test_any_count_at_run_time(form, factor, pieces):
     for compare, step, start, bounds in COUNTED[factor % 2 :: 2] if factor != 4 else COUNTED:
         text = text_of(SUM, form, compare, step, start, "%r1")
@@ -143,7 +144,7 @@ def test_any_count_at_run_time(form, factor, pieces):
 def test_every_trip_from_0_to_40_with_every_factor():
     for factor in (3, 8):
         text = text_of(SUM, "top", "lt.s32", 1, 0, "%r1")
-        check(text, UnrollPlan(factor, pieces=True), range(41))
+        check(text, UnrollPlan(factor, pieces_of(factor)), range(41))
 
 
 @pytest.mark.seed("UNR-38", "UNR-47")
@@ -219,7 +220,7 @@ def test_a_pointer_counts(end):
     text = HEADER + "mov.u32 %r2, 5; add.s64 %rd6, %rd5, 128; shl.b64 %rd7, %rd2, 2; " \
         "add.s64 %rd7, %rd5, %rd7;\nL:\nst.global.u32 [%rd5+16], %r2; add.s32 %r2, %r2, 3;\n" \
         f"add.s64 %rd5, %rd5, 4; setp.{end}.u64 %p1, %rd5, %rd7; @%p1 bra L;\n" + END
-    for plan in (UnrollPlan(3), UnrollPlan(4, pieces=True)):
+    for plan in (UnrollPlan(3), UnrollPlan(4, (2, 1))):
         outcome = check(text, plan, range(1, 14))["L"]
         assert outcome.way.startswith("one test in")
 
@@ -241,7 +242,7 @@ def test_strides_of_run_time_are_tested_to_be_small(compare, stride):
     """Of a bound so low that the guard's limit wraps, too; large strides keep the old loop."""
     text = text_of(SUM, "bottom", compare, 1, 0, "%r1").replace("%r2, %r2, 1", "%r2, %r2, %r6")
     bounds = [*range(20), *([(1 << 31) + 2] if compare != "lt.u32" else [])]
-    for plan in (UnrollPlan(4), UnrollPlan(4, pieces=True)):
+    for plan in (UnrollPlan(4), UnrollPlan(4, (2, 1))):
         way = check(text, plan, bounds, m=stride)["L"].way
         assert way.startswith("one test in 4 copies")
 
@@ -257,7 +258,7 @@ def test_lanes_may_count_apart():
         "add.s64 %rd1, %rd1, %rd9; mov.u32 %r2, %r20;"
     )
     text = text.replace("[%rd1+4]", "[%rd1+64]").replace("[%rd1+8]", "[%rd1+128]")
-    check(text.replace("[%rd1+12]", "[%rd1+128]"), UnrollPlan(4, pieces=True), range(24), lanes=16)
+    check(text.replace("[%rd1+12]", "[%rd1+128]"), UnrollPlan(4, (2, 1)), range(24), lanes=16)
 
 
 # ----------------------------------------------------------------------- refusals
@@ -331,7 +332,9 @@ def loops(draw):
     form = draw(st.sampled_from(["bottom", "old", "top"]))
     near = draw(st.integers(-3, 40))
     bound = str(draw(st.sampled_from(bounds))) if draw(st.booleans()) else "%r1"
-    plan = UnrollPlan(draw(st.sampled_from([None, 2, 3, 4, 6])), draw(st.booleans()),
+    factor = draw(st.sampled_from([None, 2, 3, 4, 6]))
+    ways = [(), pieces_of(factor), pieces_of(factor, 1)] if factor else [()]
+    plan = UnrollPlan(factor, draw(st.sampled_from(ways)),
                 draw(st.sampled_from([1, 1, 2])))
     return text_of(body, form, compare, step, start, bound), plan, (*bounds, near)
 
@@ -348,7 +351,7 @@ def test_random_loops_keep_their_results(case):
 def test_ptxas_takes_what_is_printed():
     for (name, body), form in zip(BODIES.items(), itertools.cycle(("bottom", "top")), strict=False):
         for bound, plan in (
-            ("%r1", UnrollPlan(4, pieces=True)), ("9", UnrollPlan(4)), ("9", UnrollPlan(None))
+            ("%r1", UnrollPlan(4, (2, 1))), ("9", UnrollPlan(4)), ("9", UnrollPlan(None))
         ):
             module = nvir.read_ptx(text_of(body, form, "lt.s32", 1, 0, bound))
             copy, _ = unrolled(module, plan)

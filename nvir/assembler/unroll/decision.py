@@ -70,6 +70,12 @@ _STRINGS = {  # the first is known, the numbers and texts of the others are nvir
 }
 
 
+def pieces_of(factor: int, least: int = 0) -> tuple[int, ...]:
+    """The copies of the pieces that do the rest of a count for so many copies: falling powers of
+    two, down to that with exponent `least`."""
+    return tuple(1 << k for k in range((factor - 1).bit_length() - 1, least - 1, -1))
+
+
 @attrs.frozen
 class UnrollDecision:
     """What happens to a loop, and the numbers that decided.
@@ -85,7 +91,8 @@ class UnrollDecision:
     folds    what folds: its weight (S), as noted the number of operations
     step     the letter of the deciding step; documented only
     iterations   of the partially unrolled loop, where the count is known; documented only
-    pieces   whether the rest of a count may be straight-line pieces
+    pieces   copies of each straight-line piece that does the rest of a count; None: those that
+             there may be
     """
 
     action: Action = "none"
@@ -100,7 +107,7 @@ class UnrollDecision:
     folds: int = 0
     step: str = ""
     iterations: int | None = None
-    pieces: bool = True
+    pieces: tuple[int, ...] | None = None
 
     @property
     def d(self) -> int:

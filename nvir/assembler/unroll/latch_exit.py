@@ -5,7 +5,7 @@ that says what is wrong with it. Both policies tell the codes by these routines.
     validate_iv     of a class that counts                                       15
     extract_bound   what it is compared with, known before the loop              16
     bound_block     the step's block has one way in; start and bound differ      17, 18
-    verify_stride   what the body writes of both                                 17, 18
+    verify_stride   what the body writes of both; for phase 24 its score, too    17, 18
     stride_sign     the step, which leads towards the bound if it is a number    19
 
 The tool works on registers that are written again; here a header phi stands for the register, its
@@ -31,7 +31,7 @@ from nvir.analysis.induction import (
 )
 from nvir.assembler.unroll.decision import UnrollCode
 from nvir.ir import PRED, Block, Instruction, Loop, Value
-from nvir.ir.text.trace import note, step
+from nvir.ir.text.trace import Brief, note, step
 
 
 @attrs.frozen(eq=False)
@@ -40,12 +40,14 @@ class CountedExit:
 
     stride    a number, or a value from before the loop
     swapped   the bound is the comparison's first operand
+    score     of VerifyStride, where it was asked for
     """
 
     trip: TripCount
     kind: int
     stride: int | float | Value
     swapped: bool
+    score: int | None = None
 
     @property
     def direction(self) -> int:
@@ -87,12 +89,14 @@ class Counter:
 
 
 def counted_exit(
-    loop: Loop, trip: TripCount | None, floats: bool = False, strict_stride: bool = False
+    loop: Loop, trip: TripCount | None, floats: bool = False, strict_stride: bool = False,
+    scored: bool = False,
 ) -> CountedExit | Wrong:
     """The exit of the latch, or the code of the first thing that is wrong with it (step M).
 
     Each of the noted routines takes what the one before found: AnalyzeIV the variable, ExtractBound
-    the bound, VerifyStride what the body writes of both.
+    the bound, VerifyStride what the body writes of both. `scored`: with its score, for which phase
+    24 asks.
     """
     found = analyze_iv(loop)
     if not isinstance(found, Counter):
@@ -106,7 +110,7 @@ def counted_exit(
     wrong = bound_block(found, bound, loop)
     if wrong is not None:
         return wrong
-    checked = verify_stride(loop, found, bound)
+    checked = verify_stride(loop, found, bound, scored)
     if checked.mask & INIT_WRITTEN:
         return UnrollCode.IRREGULAR, "the body writes the variable on several paths"
     if checked.mask & LIMIT_WRITTEN:
@@ -115,7 +119,7 @@ def counted_exit(
     if isinstance(stride, tuple):
         return stride
     assert trip is not None
-    return CountedExit(trip, kind, stride, found.swapped)
+    return CountedExit(trip, kind, stride, found.swapped, checked.score)
 
 
 @step("UNR-28", "AnalyzeIV", "loop")
@@ -141,7 +145,7 @@ def analyze_iv(loop: Loop) -> Counter | Wrong:
     return UnrollCode.NO_INDUCTION, UnrollCode.NO_INDUCTION.text
 
 
-@step("UNR-29", "ValidateIV", "floats", tell=lambda made, *a:
+@step("UNR-29", "ValidateIV", "found.variable", "floats", tell=lambda made, *a:
       f"{KINDS[made]} ({made})" if isinstance(made, int) else made)
 def validate_iv(found: Counter, floats: bool) -> int | Wrong:
     """The variable's class: 15 for one that does not count, 14 for one that stands still."""
@@ -162,7 +166,7 @@ def validate_iv(found: Counter, floats: bool) -> int | Wrong:
     return SIGNED if t.name[0] == "s" else UNSIGNED
 
 
-@step("UNR-30", "ExtractBound", "strict")
+@step("UNR-30", "ExtractBound", "found.variable", "found.bound", "strict")
 def extract_bound(found: Counter, loop: Loop, strict: bool) -> Value | Wrong:
     """The bound: 16 where the body makes it, and where the stride is none that holds for the whole
     loop, or strictly no literal. A register that the body writes anew from its own value passes:
@@ -172,7 +176,8 @@ def extract_bound(found: Counter, loop: Loop, strict: bool) -> Value | Wrong:
         return UnrollCode.NO_BOUND, "the bound is made in the body"
     if iv is None or iv.is_constant_step:
         return bound
-    note("UNR-52", "stride no literal", "refused" if strict else "passes", strict=strict)
+    note("UNR-52", "stride no literal", "refused" if strict else "passes", stride=iv.step,
+         strict=strict)
     if strict:
         return UnrollCode.NO_BOUND, RUN_TIME
     if not isinstance(iv.step, Value):
@@ -205,7 +210,7 @@ def _sources(v: Value, loop: Loop) -> set[Value]:
     return seen
 
 
-@step("UNR-31", "bound block", "bound")
+@step("UNR-31", "bound block", "found.variable", "bound")
 def bound_block(found: Counter, bound: Value, loop: Loop) -> Wrong | None:
     """The block that steps has one way in, else 17; start and bound differ, else 18."""
     iv = found.variable
@@ -227,20 +232,26 @@ INIT_WRITTEN, LIMIT_WRITTEN = 2, 1  # bits of VerifyStride's result
 
 @attrs.frozen
 class StrideCheck:
-    """What VerifyStride says. mask: INIT_WRITTEN, LIMIT_WRITTEN; score: of the directions, which
-    phase 24 asks for. The tool counts registers of class 5; here these are predicates (assumed)."""
+    """What VerifyStride says. mask: INIT_WRITTEN, LIMIT_WRITTEN; score: of the directions, None
+    where it was not asked for. The tool counts registers of class 5; here these are predicates
+    (assumed)."""
 
     mask: int = 0
-    score: int = 0
+    score: int | None = None
 
 
-@step("UNR-32", "VerifyStride", "bound")
-def verify_stride(loop: Loop, found: Counter, bound: Value) -> StrideCheck:
+@step("UNR-32", "VerifyStride", "found.variable", "bound", "scored", tell=lambda made, *a: made
+      if made.score is not None else Brief(f"mask {made.mask}, score none", made))
+def verify_stride(
+    loop: Loop, found: Counter, bound: Value, scored: bool = False
+) -> StrideCheck:
     """Walk the body's definitions and uses: whether it writes the variable beside its step, or the
-    bound."""
+    bound. The unroller gives NULL for the score; phase 24 asks for it."""
     mask = INIT_WRITTEN if found.variable is None else 0
     if not is_invariant(bound, loop.members):
         mask |= LIMIT_WRITTEN
+    if not scored:
+        return StrideCheck(mask)
     made = [r for b in loop.blocks for i in b for r in i.results if r.type is PRED]
     read = {v for b in loop.blocks for i in b for v in i.operands if v.type is PRED}
     once = sum(len(set(r.users)) == 1 for r in made)
@@ -248,7 +259,7 @@ def verify_stride(loop: Loop, found: Counter, bound: Value) -> StrideCheck:
     return StrideCheck(mask, once + alone if once else alone + (len(made) > alone))
 
 
-@step("UNR-29", "stride sign")
+@step("UNR-29", "stride sign", "found.variable", "trip.compare")
 def stride_sign(
     found: Counter, trip: TripCount | None, loop: Loop
 ) -> int | float | Value | Wrong:

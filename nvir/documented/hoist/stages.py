@@ -40,7 +40,7 @@ from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Mode
 from nvir.ir import CC, PRED, VOID, Block, Form, Instruction, Loop, Value
-from nvir.ir.text.trace import note, step
+from nvir.ir.text.trace import Brief, note, step
 from nvir.passes.knobs import KnobKind
 
 OUTSIDE = -1
@@ -217,7 +217,22 @@ def forward(
     return marked
 
 
-@step("LIC-18", "3 backward", "items")
+def _backward_told(
+    made: list[Instruction], items: Sequence[Instruction], marks: Marks, scope: HoistScope
+) -> Brief:
+    """Whose marks were taken back, what must stay, whose results were stamped with the block, and
+    how often the others are counted."""
+    index, of_items = marks.index, [(i, i.results) for i in items if i.results]
+    return Brief(made, {
+        "taken_back": made, "blocked": [i for i, _ in of_items if scope.blocked(i)],
+        "stamped": [i for i, results in of_items if index in map(marks.def_block.get, results)],
+        "counted": {r: marks.use_count[r] for _, results in of_items for r in results
+                    if marks.use_count.get(r)},
+    })
+
+
+@step("LIC-18", "3 backward", "items", "marks.index", "marks.state", "marks.use_count",
+      tell=_backward_told)
 def backward(
     items: Sequence[Instruction], marks: Marks, scope: HoistScope
 ) -> list[Instruction]:

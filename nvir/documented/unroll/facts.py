@@ -16,7 +16,7 @@ Cost     linear in the loop.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 
 import attrs
 
@@ -27,7 +27,7 @@ from nvir.assembler.unroll.body_cost import loop_control
 from nvir.assembler.unroll.known import Counted, Known, is_symbol
 from nvir.assembler.unroll.latch_exit import FLOAT, SIGNED
 from nvir.ir import Block, Function, Instruction, Loop, OpKind, Param, Value, natural_loops
-from nvir.ir.text.trace import note, step
+from nvir.ir.text.trace import Brief, note, step
 
 WHOLE = "whole"  # a pass of the scanner that did not end early
 CALL_WEIGHT = 9  # of a call of a function of one block
@@ -86,7 +86,7 @@ OFFSETS = {
 RECORD_SIZE = 68  # bytes
 
 
-@step("UNR-12", "ScanLoopBody", "loop")
+@step("UNR-12", "ScanLoopBody", "loop", "nounroll", "trip.variable.phi")
 def scan_body(
     loop: Loop, nounroll: Container[Block], trip: TripCount | None
 ) -> BodyRecord:
@@ -102,7 +102,16 @@ def scan_body(
     return r
 
 
-@step("UNR-54", "header", "loop")
+def _found(*names: str) -> Callable[..., Brief]:
+    """How a pass of the scanner ended, with the fields that it filled."""
+    def tell(ended: str, r: BodyRecord, *_: object) -> Brief:
+        return Brief(ended, {"ended": ended} | {n: getattr(r, n) for n in names})
+
+    return tell
+
+
+@step("UNR-54", "header", "loop", "loop.latches",
+      tell=_found("killed", "single_exit_reg"))
 def scan_header(r: BodyRecord, loop: Loop) -> str:
     """What the header's phis and the latch's test tell: writes that replace, the exit's register.
     Ends early at a latch without a test."""
@@ -118,7 +127,9 @@ def scan_header(r: BodyRecord, loop: Loop) -> str:
     return WHOLE
 
 
-@step("UNR-54", "forward", "loop")
+@step("UNR-54", "forward", "loop.blocks", "counted.trip.variable.phi", tell=_found(
+    "size", "foldable_ldc", "tex", "call_weight", "mem_flag", "memory", "loads", "stores",
+    "foldable", "foldable_addresses", "cold", "tex3d"))
 def scan_forward(r: BodyRecord, loop: Loop, counted: Counted) -> str:
     """Instruction by instruction: sizes, memory, calls, what folds. Asks nothing of folding where
     the loop has no induction variable that could become a constant."""
@@ -137,7 +148,8 @@ def scan_forward(r: BodyRecord, loop: Loop, counted: Counted) -> str:
     return WHOLE if foldable else "nothing counts"
 
 
-@step("UNR-54", "backward", "loop")
+@step("UNR-54", "backward", "loop.blocks", "nounroll",
+      tell=_found("branches", "cross_edges", "inner_nounroll"))
 def scan_backward(r: BodyRecord, loop: Loop, nounroll: Container[Block]) -> str:
     """From the latch up: branches, edges that leave, inner blocks that must stay. Ends at the
     first edge that leaves: the loop is passed over then."""
@@ -189,7 +201,7 @@ def stride_fits(kind: int, stride: int | float | Value, factor: int, bits: int) 
     if stride == 0:
         return False
     if kind == FLOAT:
-        note("UNR-36", "float strides", (factor - 1.0) * stride)
+        note("UNR-36", "float strides", (factor - 1.0) * stride, stride=stride, factor=factor)
         return abs((factor - 1.0) * stride) < float("inf")
     total = int(stride) * (factor - 1)
     if kind == SIGNED:

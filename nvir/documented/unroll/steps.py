@@ -27,7 +27,7 @@ import attrs
 
 from nvir.analysis.induction import trip_count
 from nvir.analysis.source_loops import has_pragma
-from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
+from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision, pieces_of
 from nvir.assembler.unroll.latch_exit import CountedExit, counted_exit
 from nvir.documented.unroll.facts import (
     BodyRecord,
@@ -37,7 +37,7 @@ from nvir.documented.unroll.facts import (
     scan_body,
     stride_fits,
 )
-from nvir.ir import Block, Function, Loop, natural_loops
+from nvir.ir import Block, Function, Instruction, Loop, natural_loops
 from nvir.ir.text.trace import looking_at, note, step
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals
 from nvir.passes.loop.unroll.wishes import overridden
@@ -77,6 +77,7 @@ class Rules:
     override: str = ""  # LoopUnrollFactorBlocks
     budget: int = 140  # UnrollBudget
     per_percent: int = 2  # UnrollExtraInstPerPercentSaving
+    extra_base: int = 46  # LoopUnrollNumExtraInstBase: in their context, and used nowhere
     flexible: float = 0.25  # UnrollFlexableFullLimit
     unknown_count: int = 4  # UnrollUnknownCount
     small_limit: int = 4  # UnrollSmallLoopLimit
@@ -113,7 +114,8 @@ def is_hot(latch: int, header: int) -> bool:
     return latch > HOT_RUNS and header > 0 and latch // header > HOT_RATIO
 
 
-@step("UNR-14", "G remaining cost")
+@step("UNR-14", "G remaining cost", "r.size", "r.call_weight", "r.foldable_ldc", "r.killed",
+      "r.inner_nounroll", "rules.penalty_scale")
 def remaining_cost(r: BodyRecord, rules: Rules) -> int:
     """Step G: what a copy costs."""
     size = r.size
@@ -125,7 +127,7 @@ def remaining_cost(r: BodyRecord, rules: Rules) -> int:
     return cost - penalty if rules.literal else cost + penalty
 
 
-@step("UNR-19", "K factor, count known", "T", "cost")
+@step("UNR-19", "K factor, count known", "T", "cost", "rules.full_limit")
 def known_factor(T: int, cost: int, rules: Rules, share: float = 0.0) -> int:
     """Step K, count known: the factor, T for full unrolling, 0 for none."""
     if rules.literal:
@@ -142,13 +144,14 @@ def known_factor(T: int, cost: int, rules: Rules, share: float = 0.0) -> int:
     return next((f for f in fits if T % f == 0), fits[0] if fits else 0)
 
 
-@step("UNR-23", "K1 texture budget", "fetches")
+@step("UNR-23", "K1 texture budget", "fetches", "rules.tex_budget")
 def tex_budget(fetches: int, rules: Rules) -> int:
     """Step K1."""
     return rules.tex_budget or min(TEX_EACH * fetches + TEX_BASE, TEX_MOST)
 
 
-@step("UNR-24", "K2-K4 factor, count unknown", "cost", "hot", "multi")
+@step("UNR-24", "K2-K4 factor, count unknown", "cost", "r.tex", "hot", "multi",
+      "rules.unknown_count", "rules.non_innermost")
 def unknown_factor(r: BodyRecord, cost: int, hot: bool, multi: bool, rules: Rules) -> int:
     """Steps K2 to K4, count unknown."""
     factor = 0 if rules.literal else rules.unknown_count
@@ -162,14 +165,14 @@ def unknown_factor(r: BodyRecord, cost: int, hot: bool, multi: bool, rules: Rule
     else:
         small = tex_budget(r.tex, rules) > cost
         factor = rules.unknown_count if small else min(factor, CLAMPED)
-        note("UNR-25", "K3", factor, small=small)
+        note("UNR-25", "K3", factor, small=small, cost=cost)
     if factor == 0 and rules.non_innermost:
         factor = CLAMPED
-        note("UNR-26", "K4", factor)
+        note("UNR-26", "K4", factor, non_innermost=rules.non_innermost)
     return factor
 
 
-@step("UNR-21", "allowance", "saved")
+@step("UNR-21", "allowance", "saved", "rules.budget", "rules.per_percent", "single")
 def allowance(saved: int, rules: Rules, single: bool = False) -> int:
     """Instructions that all copies together may have."""
     if single:
@@ -195,22 +198,21 @@ def nounroll_inwards(loops: list[Loop]) -> frozenset[Block]:
     )
 
 
-@step("UNR-08", "B passed over")
-def passed_over(loop: Loop, inherited: frozenset[Block], rules: Rules) -> str:
+@step("UNR-08", "B passed over", "loop", "marked", "rules.force_all")
+def passed_over(loop: Loop, marked: frozenset[Block], rules: Rules) -> str:
     """Step B: why a loop is passed over without a code, or ""."""
-    if loop.header in inherited and not rules.force_all:
+    if loop.header in marked and not rules.force_all:
         return 'a loop around it has .pragma "nounroll"'
     return ""
 
 
-@step("UNR-09", "C indirect exit")
-def indirect_exit(loop: Loop) -> bool:
+@step("UNR-09", "C indirect exit", "branch")
+def indirect_exit(branch: Instruction | None) -> bool:
     """Step C: whether the latch ends in something else than a conditional branch."""
-    branch = loop.latches[0].terminator
     return branch is None or branch.form.name != "bra" or branch.guard is None
 
 
-@step("UNR-10", "D nounroll")
+@step("UNR-10", "D nounroll", "loop", "refused", "off", "rules.enabled")
 def nounroll(
     loop: Loop, refused: tuple[Refusal, str] | None, rules: Rules, off: frozenset[Block]
 ) -> str:
@@ -228,13 +230,13 @@ def nounroll(
     return "knob block-nounroll" if loop.header in off else ""
 
 
-@step("UNR-15", "H override")
+@step("UNR-15", "H override", "rules.override", "number", "name")
 def override_string(rules: Rules, number: int, name: str) -> str:
     """Step H: what the override string says of a block."""
     return overridden(rules.override, number, name)
 
 
-@step("UNR-17", "J fetches of an outer loop", "cost")
+@step("UNR-17", "J fetches of an outer loop", "r.tex", "cost", "rules.non_innermost", "forced")
 def few_fetches(r: BodyRecord, cost: int, rules: Rules, forced: bool) -> str:
     """Step J: why a loop has too few fetches for its size, or ""."""
     if rules.non_innermost or forced or TEX_GAIN * r.tex >= cost:
@@ -242,19 +244,20 @@ def few_fetches(r: BodyRecord, cost: int, rules: Rules, forced: bool) -> str:
     return f"{TEX_GAIN}·{r.tex} < {cost}"
 
 
-@step("UNR-18", "K forced")
+@step("UNR-18", "K forced", "forced", "rules.force_factor")
 def forced_factor(forced: bool, rules: Rules) -> int:
     """Step K of a forced loop; 0 for others."""
     return 1 << rules.force_factor if forced else 0
 
 
-@step("UNR-27", "L knob")
+@step("UNR-27", "L knob", "rules.factor")
 def knob_factor(rules: Rules) -> int:
     """Step L: the factor that a knob sets; 0 for none."""
     return rules.factor
 
 
-@step("UNR-49", "unknown counts", "multi")
+@step("UNR-49", "unknown counts", "r.size", "multi", "rules.variable_bounds",
+      "rules.unknown_multi_block", "rules.unknown_limit", "rules.inst_limit", "rules.small_body")
 def unknown_refused(r: BodyRecord, multi: bool, rules: Rules) -> tuple[UnrollCode, str] | None:
     """What knobs have against a loop of unknown count. The notes name these knobs and give no place
     to them; here they stand at the gate of step O, where the count is found to be no constant."""
@@ -269,7 +272,7 @@ def unknown_refused(r: BodyRecord, multi: bool, rules: Rules) -> tuple[UnrollCod
     return None
 
 
-@step("UNR-33", "N constant count")
+@step("UNR-33", "N constant count", "exit.trip.variable.phi", "exit.trip.bound")
 def constant_count(exit: CountedExit) -> int | None:
     """Step N: the count, where it is a constant."""
     return exit.trip.count
@@ -283,16 +286,17 @@ def swaps(loop: Loop, exit: CountedExit) -> bool:
     return exit.swapped and not any(i.form.convergent for b in loop.blocks for i in b)
 
 
-@step("UNR-39", "pieces", "factor", "swapped")
-def rest_pieces(loop: Loop, factor: int, swapped: bool) -> list[int]:
+@step("UNR-39", "pieces", "factor", "loop.depth", "swapped", "rules.literal")
+def rest_pieces(loop: Loop, factor: int, swapped: bool, rules: Rules) -> tuple[int, ...]:
     """The copies of the pieces that do the rest of a count, falling powers of two: none but of an
-    outermost loop that does not run the other way and has more than two copies."""
+    outermost loop that does not run the other way and has more than two copies. Literally 2 to the
+    power 1 is the last, and the loop does what is left; repaired 2 to the power 0."""
     if swapped or loop.depth > 1 or factor < LEAST_FOR_PIECES:
-        return []
-    return [1 << k for k in reversed(range((factor - 1).bit_length()))]
+        return ()
+    return pieces_of(factor, least=int(rules.literal))
 
 
-@step("UNR-48", "predicates", "used")
+@step("UNR-48", "predicates", "used", "rules.preg_percent", "chosen")
 def predicate_pressure(used: int, rules: Rules, chosen: bool) -> str:
     """Why too many predicates are live, or ""."""
     if chosen or 100 * used <= rules.preg_percent * PREDICATES:
@@ -338,7 +342,7 @@ def documented_decisions(
     return made
 
 
-@step("UNR-45", "verdict")
+@step("UNR-45", "verdict", "loop")
 def verdict(flow: _Flow, loop: Loop) -> UnrollDecision:
     """What becomes of a loop: the code of the step that rejects it, or its factor."""
     return flow.decide(loop)
@@ -362,7 +366,7 @@ class _Flow:
         why = passed_over(loop, self.inherited, rules)
         if why:
             return attrs.evolve(none, reason=why)
-        if indirect_exit(loop):
+        if indirect_exit(loop.latches[0].terminator):
             return none.none(UnrollCode.INDIRECT_EXIT, "", "C")
         why = nounroll(loop, self.refusals.of(loop), rules, self.off)
         if why:
@@ -371,7 +375,7 @@ class _Flow:
         hot = is_hot(self.runs[loop.latches[0]], self.runs[entry])
         r = scan_body(loop, self._staying(loop), self.trips[header])
         none = attrs.evolve(none, size=r.size, saved=r.saved, folds=r.foldable)
-        note("UNR-13", "F cross edges", r.cross_edges)
+        note("UNR-13", "F cross edges", r.cross_edges, loop=loop)
         if r.cross_edges:
             return attrs.evolve(none, step="F", reason="an edge leaves the body")
         cost = remaining_cost(r, rules)
@@ -456,7 +460,7 @@ class _Flow:
                 return reject(UnrollCode.NO_FACTOR, "O", f"2·{cost} > {limit}")
         fits = stride_fits(exit.kind, exit.stride, factor, exit.trip.variable.bits)
         if whole and fits:
-            pieces = bool(rest_pieces(loop, factor, swaps(loop, exit)))
+            pieces = rest_pieces(loop, factor, swaps(loop, exit), rules)
             return attrs.evolve(none.full(why), step="O", pieces=pieces)
         if factor < 2:
             return reject(UnrollCode.OTHER, "P", f"factor {factor}")
@@ -464,7 +468,7 @@ class _Flow:
             return reject(
                 UnrollCode.OTHER, "P", f"{factor - 1} strides of {exit.stride} overflow"
             )
-        pieces = bool(rest_pieces(loop, factor, swaps(loop, exit)))
+        pieces = rest_pieces(loop, factor, swaps(loop, exit), rules)
         return attrs.evolve(
             none.partial(factor, why), step="P", pieces=pieces, iterations=rounds(T, factor)
         )

@@ -23,7 +23,7 @@ from nvir.frontend.tree.types import Reference, is_aggregate, is_void, is_volati
 from nvir.ir import I1, VOID, Argument, Block, successors
 from nvir.ir.function import Function as IRFunction
 from nvir.ir.nvvm_values import DEBUG_DECLARE, Node
-from nvir.ir.text.trace import note
+from nvir.ir.text.trace import note, within
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import ModuleState
@@ -34,6 +34,7 @@ def emit_function(shared: ModuleState, decl: Function, function: IRFunction, abi
     """Generate the body of a declared function; its state is returned, for those who look."""
     assert decl.body is not None
     g = IRGenState(shared, decl, function)
+    within(str(function.name))
     _skeleton(g, decl, function, abi)
     emit_prolog(g, decl, function, abi, byval_demotion)
     _did(g, decl, "prolog", f"{len(decl.params)} parameters")
@@ -162,8 +163,10 @@ def emit_param_decl(g: IRGenState, p: Parameter, place: LValue) -> None:
     volatile = is_volatile(p.type)
     note("FN-16", "EmitParamDecl", place.pointer, parameter=parameter_name(p))
     g.declare(p, LValue(place.pointer, p.type, place.align, volatile))
-    if g.options.param_debug_info and g.builder.loc is not None:
-        note("FN-19", "declare", parameter_name(p), number=g.decl.params.index(p) + 1)
+    asked, placed = g.options.param_debug_info, g.builder.loc is not None
+    note("FN-19", "declare", asked and placed, parameter=parameter_name(p),
+         number=g.decl.params.index(p) + 1, param_debug_info=asked, lines=placed)
+    if asked and placed:
         what = Node((parameter_name(p), g.decl.params.index(p) + 1, *debug_type(p.type)))
         g.call_intrinsic(DEBUG_DECLARE, VOID, [place.pointer, what, Node(())])
 

@@ -9,7 +9,8 @@ A function is a documented step by its decorator, which names the row of the not
     @step("UNR-30", "ExtractBound")
     def extract_bound(...): ...
 
-An event holds all of its values; its line of text cuts collections short, with their number.
+An event holds all of its values, as JSON has them (`plain`); its line of text cuts collections
+short, with their number (`shown`).
 Nothing is noted, and nothing computed, where no trace is open. Steps stand in every room above, so
 this stands in the lowest.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, ParamSpec, TypeVar
@@ -34,8 +36,9 @@ _DEEPEST = 3  # objects in objects
 
 @attrs.frozen
 class TraceEvent:
-    """row: of the notes; step: what ran; inputs: what decided; outcome: what the next step reads;
-    at: the loop at hand, by its header, or ""; text: inputs and outcome as a line tells them."""
+    """row: of the notes; step: what ran; inputs: what decided; outcome: what the next step reads,
+    both as JSON has values; at: the loop at hand, by its header, or ""; text: inputs and outcome as
+    a line tells them; function: whose code it is about, or ""."""
 
     row: str
     step: str
@@ -43,6 +46,7 @@ class TraceEvent:
     outcome: Any
     at: str = ""
     text: str = ""
+    function: str = ""
 
     def __str__(self) -> str:
         return f"{self.row} {self.step}{self.text or _line(self.inputs, self.outcome)}"
@@ -50,16 +54,17 @@ class TraceEvent:
 
 @attrs.frozen
 class Brief:
-    """A value of which a line tells something shorter."""
+    """A value of which a line tells something shorter, or in words what `whole` has as fields."""
 
     short: Any
     whole: Any
 
 
 class Trace(list[TraceEvent]):
-    """Events in their order, collected while it is entered. `at` names the loop at hand."""
+    """Events in their order, collected while it is entered. `at` names the loop at hand, `function`
+    the function."""
 
-    at = ""
+    at = function = ""
 
     def __enter__(self) -> Trace:
         _open.append(self)
@@ -78,6 +83,17 @@ def looking_at(header: str) -> None:
         _open[-1].at = header
 
 
+def is_traced() -> bool:
+    """Whether anybody listens: for events that cost work."""
+    return bool(_open)
+
+
+def within(function: str) -> None:
+    """Name the function that the next events are about."""
+    if _open:
+        _open[-1].function, _open[-1].at = function, ""
+
+
 def note(row: str, name: str, outcome: Any, /, **inputs: Any) -> None:
     """Add an event to the innermost open trace."""
     if _open:
@@ -86,8 +102,9 @@ def note(row: str, name: str, outcome: Any, /, **inputs: Any) -> None:
 
 def _add(row: str, name: str, inputs: Mapping[str, Any], outcome: Any) -> None:
     text = _line({k: shown(v, most=_MOST) for k, v in inputs.items()}, shown(outcome, most=_MOST))
-    told = {k: shown(v) for k, v in inputs.items()}
-    _open[-1].append(TraceEvent(row, name, told, shown(outcome), _open[-1].at, text))
+    told = {k: plain(v) for k, v in inputs.items()}
+    of = _open[-1]
+    of.append(TraceEvent(row, name, told, plain(outcome), of.at, text, of.function))
 
 
 def _line(inputs: Mapping[str, Any], outcome: Any) -> str:
@@ -113,7 +130,7 @@ def step(
                 return f(*args, **kwargs)
             known = dict(zip(names, args, strict=False)) | kwargs
             given = {
-                k.rpartition(".")[2]: _as_it_is(functools.reduce(getattr, rest, known[first]))
+                k.rpartition(".")[2]: _as_it_is(functools.reduce(_field, rest, known[first]))
                 for k in inputs for first, *rest in [k.split(".")] if first in known
             }
             try:
@@ -133,9 +150,13 @@ def step(
     return wrap
 
 
+def _field(value: Any, name: str) -> Any:
+    return None if value is None else getattr(value, name)
+
+
 def _as_it_is(value: Any) -> Brief:
     """What a step was given, before it changes that."""
-    return Brief(shown(value, most=_MOST), shown(value))
+    return Brief(shown(value, most=_MOST), plain(value))
 
 
 def shown(value: Any, depth: int = 0, most: int | None = None) -> Any:
@@ -147,13 +168,12 @@ def shown(value: Any, depth: int = 0, most: int | None = None) -> Any:
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Brief):
-        return shown(value.short if most else value.whole, depth, most)
+        return shown(value.short, depth, most)
     if _is_instruction(value):
         return _instruction(value, alone=depth == 0)
-    for name in ("header", "name"):  # a loop, a block or function
-        found = getattr(value, name, None)
-        if isinstance(found, str) or hasattr(found, "name"):
-            return str(getattr(found, "name", found))
+    name = _named(value)
+    if name is not None:
+        return name
     if isinstance(value, Mapping):
         return _listed([f"{shown(k, depth, most)}: {shown(v, depth + 1, most)}"
                         for k, v in value.items()], most)
@@ -171,11 +191,48 @@ def shown(value: Any, depth: int = 0, most: int | None = None) -> Any:
         return type(value).__name__ if text.startswith("<") else text
     if depth > _DEEPEST:
         return type(value).__name__
-    names = (*(a.name for a in attrs.fields(type(value))), *getattr(value, "TOLD", ()))
-    fields = {name: getattr(value, name) for name in names}
     return ", ".join(
-        f"{k} {shown(v, depth + 1, most)}" for k, v in fields.items() if v not in ("", None)
+        f"{k} {shown(v, depth + 1, most)}" for k, v in _fields(value).items()
+        if v not in ("", None)
     )
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """A value as JSON has it, whole: numbers, lists, fields by their names; what people know by a
+    name stands as that name."""
+    if isinstance(value, Brief):
+        return plain(value.whole, depth)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if _is_instruction(value):
+        return _instruction(value, alone=True)
+    if value is None or isinstance(value, str | int | float) or _named(value) is not None:
+        return shown(value)
+    if isinstance(value, Mapping):
+        return {str(shown(k)): plain(v, depth + 1) for k, v in value.items()}
+    if _is_register(value):
+        return shown(value)
+    if type(value) in (tuple, list):
+        return [plain(v, depth + 1) for v in value]
+    if type(value) in (set, frozenset):
+        return sorted((plain(v, depth + 1) for v in value), key=str)
+    if _speaks(value) or not attrs.has(type(value)) or depth > _DEEPEST:
+        return shown(value, depth)
+    return {k: plain(v, depth + 1) for k, v in _fields(value).items()}
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    names = (*(a.name for a in attrs.fields(type(value))), *getattr(value, "TOLD", ()))
+    return {name: getattr(value, name) for name in names}
+
+
+def _named(value: Any) -> str | None:
+    """The name of a loop, which is that of its header, a block or a function."""
+    for name in ("header", "name"):
+        found = getattr(value, name, None)
+        if not isinstance(value, Enum) and (isinstance(found, str) or hasattr(found, "name")):
+            return str(getattr(found, "name", found))
+    return None
 
 
 def _speaks(value: object) -> bool:
@@ -213,5 +270,10 @@ def _pair(value: tuple[Any, ...], depth: int, most: int | None) -> str:
     told = [str(shown(v, depth + 1, most)) for v in rest]
     if isinstance(first, Enum):
         return ": ".join([str(shown(first)), *told])
-    file = first.isupper() and len(rest) == 1 and isinstance(rest[0], int)
-    return f"{first}{told[0]}" if file else " ".join([first, *told])
+    return f"{first}{told[0]}" if _is_register(value) else " ".join([first, *told])
+
+
+def _is_register(value: Any) -> bool:
+    """Whether a pair is a register of a file."""
+    return (type(value) is tuple and len(value) == 2 and isinstance(value[0], str)
+            and value[0].isupper() and isinstance(value[1], int))

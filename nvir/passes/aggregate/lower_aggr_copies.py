@@ -24,7 +24,7 @@ import attrs
 from nvir.ir import Constant, Function, Instruction, Module, Value, VerifyError
 from nvir.ir.nvvm import Builder
 from nvir.ir.nvvm_values import NvvmCall
-from nvir.ir.text.trace import note, step
+from nvir.ir.text.trace import note, step, within
 from nvir.ir.types import PointerType, pointer
 from nvir.passes.aggregate import func_args, split, stack
 from nvir.passes.aggregate.copies import Request, lower
@@ -96,10 +96,12 @@ def run(module: Module, ctx: Context) -> bool:
     for f in list(module.functions):
         if f.blocks:
             ctx.function = f
+            within(str(f.name))
             changed |= split.split_values(f, values, ctx)
             changed |= lower_copies(f, what, ctx)
             stack.tell(f, ctx)
     ctx.function = None
+    within("")
     if changed:
         drop_unused(module)
     return changed

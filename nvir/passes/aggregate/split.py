@@ -32,13 +32,15 @@ from nvir.ir.layout import align_of, size_of
 from nvir.ir.nvvm import Builder, const, declare, variable
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
 from nvir.ir.ssa.rewrite import substitute
-from nvir.ir.text.trace import note, step
+from nvir.ir.text.trace import Brief, is_traced, note, step
 from nvir.ir.values import Argument, Constant, Undef, Value, undef
 from nvir.passes.aggregate.copies import aligned_at
 from nvir.passes.aggregate.leaves import (
     AggregateLeaf,
     composite,
     constant_leaf,
+    decode_alignment,
+    encode_alignment,
     gaps,
     holds_union,
     is_aggregate,
@@ -48,11 +50,14 @@ from nvir.passes.aggregate.leaves import (
 from nvir.passes.aggregate.plan import ELEMENTS
 from nvir.passes.context import Context
 from nvir.passes.remarks import analysis, passed
+from nvir.passes.select.parts import parts
+from nvir.ptx.registers import PREFIXES
 
 SPLIT = passed("AggregateSplit", "{what} of {bytes} bytes becomes {count} scalars: {why}")
 COPIED = passed("AggregateCopied", "{bytes} bytes are loaded and stored as a copy {how}: {why}")
 EDGE = analysis("AggregateAtEdge", "{what} of {bytes} bytes stays whole: {why}")
 CODES = (SPLIT, COPIED, EDGE)
+SPLIT_OPCODE = 32  # of splitStruct, in the notes' numbers
 
 
 @attrs.frozen
@@ -70,10 +75,21 @@ class SplitLimits:
 def split_values(f: Function, limits: SplitLimits, ctx: Context) -> bool:
     """Split the aggregate values of a function; False if it has none."""
     work = _Splitter(f, limits, ctx)
-    if not work.needed():
+    needed = work.needed()
+    note("STR-02", "instance", "splits" if needed else "nothing to split",
+         instance=ctx.pass_.name if ctx.pass_ is not None else "", function=f)
+    if not needed:
         return False
     work.run()
+    if is_traced():
+        made = dict.fromkeys(v.type for leaves in work.parts.values() for v in leaves)
+        note("STR-21", "register classes", {str(t): _prefixes(t) for t in made}, function=f)
     return True
+
+
+def _prefixes(t: Type) -> list[str]:
+    """Of the registers that a leaf lies in, as PTX has them."""
+    return [PREFIXES[p.reg.name] for p in parts(t)]
 
 
 class _Splitter:
@@ -158,9 +174,7 @@ class _Splitter:
             self.parts[v] = found
         return found
 
-    @step("STR-05", "splitStruct", "v", tell=lambda made, work, v: f"{len(work.parts[v])} results "
-          f"of {v.type}, composite {composite(v.type)} align {align_of(composite(v.type))}, "
-          "opcode 32")
+    @step("STR-05", "splitStruct", "v", tell=lambda made, work, v: _split_told(work.parts[v], v))
     def apart(self, v: Value) -> None:
         """splitStruct of a value that arrives whole, where the builder stands."""
         found = decomposed(v.type)
@@ -221,7 +235,7 @@ class _Splitter:
         t = i.type
         spelling = i.form.spelling
         out: list[Value] = []
-        for leaf, align in aligned(decomposed(t), int(i.aux or 0) or align_of(t)):
+        for leaf, align in aligned(decomposed(t), said_alignment(i) or align_of(t)):
             q = self.address(p, leaf.offset)
             out.append(b.insert(spelling, (q,), leaf.type, "split", align))
         self.parts[i] = out
@@ -241,7 +255,7 @@ class _Splitter:
             self.copy(v, i)
             return
         b = self.at(i)
-        align = int(i.aux or 0) or align_of(v.type)
+        align = said_alignment(i) or align_of(v.type)
         if isinstance(v, Constant) and not i.form.volatile and self.as_memory(v, p, align, i):
             self.dead.append(i)
             return
@@ -377,7 +391,7 @@ class _Splitter:
         p, q = load.operands[0], store.operands[1]
         t = load.type
         size = size_of(t)
-        aligns = [int(x.aux or 0) or align_of(t) for x in (load, store)]
+        aligns = [said_alignment(x) or align_of(t) for x in (load, store)]
         b = self.at(store)
         self.dead += [store, load]
         large = size > self.limits.copy_bytes
@@ -389,19 +403,19 @@ class _Splitter:
         if large:
             move(b, q, p, size, aligns[1], aligns[0])
         else:
-            self.typed_copy(t, p, q, aligns, gaps(t) if padded else ())
+            self.parts[load] = self.typed_copy(t, p, q, aligns, gaps(t) if padded else ())
         self.ctx.count("copied")
         self.ctx.remark(COPIED, store, bytes=size, how=how, why=why)
 
     def typed_copy(
         self, t: Type, p: Value, q: Value, aligns: list[int], padding: Sequence[tuple[int, int]]
-    ) -> None:
-        """All loads, then all stores: right however the two overlap."""
+    ) -> list[Value]:
+        """All loads, then all stores: right however the two overlap. Returns what is loaded."""
         b = self.b
         places = [*decomposed(t), *(
             AggregateLeaf((), o, ELEMENTS[k]) for at, n in padding for o, k in _pieces(at, n))]
         places.sort(key=lambda leaf: leaf.offset)
-        values = []
+        values: list[Value] = []
         for leaf, align in aligned(places, aligns[0]):
             from_ = self.address(p, leaf.offset, "srcptr")
             values.append(b.load(from_, leaf.type, "split", align))
@@ -409,6 +423,7 @@ class _Splitter:
         for (leaf, align), x in zip(aligned(places, aligns[1]), values, strict=True):
             b.store(x, self.address(q, leaf.offset, "dstptr"), align)
         note("STR-16", "copied stores", len(values), names="dstptr")
+        return values
 
 
 @step("STR-03", "decomposition", "t",
@@ -416,6 +431,22 @@ class _Splitter:
 def decomposed(t: Type) -> tuple[AggregateLeaf, ...]:
     """The scalars of a copied object, however deep, by its layout."""
     return leaves(t)
+
+
+def said_alignment(i: Instruction) -> int:
+    """The alignment that an access says, 0 for none, as its field has it."""
+    field = encode_alignment(min(int(i.aux or 0), 1 << 29), i.form.volatile)
+    said = decode_alignment(field)
+    note("STR-10", "alignment field", said, instruction=i, field=field)
+    return said
+
+
+def _split_told(results: Sequence[Value], v: Value) -> Brief:
+    whole = composite(v.type)
+    fields = {"results": [x.type for x in results], "type": v.type, "composite": whole,
+              "align": align_of(whole), "opcode": SPLIT_OPCODE}
+    return Brief(f"{len(results)} results of {v.type}, composite {whole} align {align_of(whole)}, "
+                 f"opcode {SPLIT_OPCODE}", fields)
 
 
 @step("STR-11", "alignment", "align",

@@ -146,14 +146,18 @@ class NotedStage:
 
 
 class LoopDecisions:
-    """Asks the loop passes about one loop of a function, which stays as it is."""
+    """Asks the loop passes about one loop of a function, which stays as it is; `header` None: about
+    the function, which has none. `alone`: under policy `documented`, too, each about the loop as it
+    is written."""
 
     def __init__(
-        self, function: Function, module: Module, header: str, knobs: Knobs, profile: Any = None
+        self, function: Function, module: Module, header: str | None, knobs: Knobs,
+        profile: Any = None, alone: bool = False,
     ) -> None:
         from nvir.passes.loop.unroll.unroll_decision import prepared
 
         self.module, self.header, self.knobs, self.profile = module, header, knobs, profile
+        self.alone = alone
         self.function = prepared(function, module)
         self.size = sum(len(b) for b in self.function.blocks)
         self._canonical: Function | None = None
@@ -167,10 +171,10 @@ class LoopDecisions:
         """The passes of policy `documented`, by their labels, as one run; none of another policy's.
         The function stays as it is."""
         out: dict[str, NotedStage] = {}
-        if self.knobs.policy != "documented":
+        if self.knobs.policy != "documented" or self.alone:
             return out
         given = self.function
-        header: str | None = self.header
+        header = self.header
         for step in loop_steps():
             if step.row.name not in _DOCUMENTED:
                 continue
@@ -187,8 +191,8 @@ class LoopDecisions:
             if step.row.name == "loop-unroll":
                 merge_chains(made)  # copies without a test between them are one block
             made.analyze_cfg()
-            after = followed(made, self.header) if header is not None else None
-            if header is not None:
+            after = followed(made, self.header) if self.header and header is not None else None
+            if header is not None or self.header is None:
                 told = [e for e in trace if e.at in (header, "")] + told
             if after != header:
                 said = GONE if after is None else f"the loop goes on as {after}"

@@ -213,12 +213,14 @@ def explain(
     function: Function, loop: Loop, module: Module, machine: Profile, *, arch: str | None = None,
     knobs: Knobs | None = None, launch: Launch = AS_DECLARED, vary: bool = True,
     compared: tuple[Compared, ...] = (), body: MachineBody | None = None,
+    before: tuple[TraceEvent, ...] = (),
 ) -> Explanation:
     """The explanation of a loop of a function with fresh annotations.
 
     `knobs` also carries the policy. `vary` looks for knobs that would change a decision;
     `compared` is what `nvir.report.explain.noted.compare` said. `body` is the function's real code:
-    registers, the peak and the cycles of the loop as it stands are its.
+    registers, the peak and the cycles of the loop as it stands are its. `before` are the events of
+    the documented steps that stand before the loop passes.
     """
     knobs = knobs if knobs is not None else Knobs()
     target = arch or module.target
@@ -276,7 +278,7 @@ def explain(
         blocks_per_sm(function, registers, machine, launch)
         if function.kind == "entry" else None,
         rows, _peak(loop, module, facts), mine, tuple(found),
-        noted_events(asked) if knobs.policy == "documented" else (), compared,
+        (*before, *noted_events(asked)) if knobs.policy == "documented" else (), compared,
         code,
     )
 

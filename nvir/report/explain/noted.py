@@ -2,11 +2,14 @@
 
     noted_events   the trace of the loop passes under policy `documented`, one after the other, and
                    of the scheduler behind register allocation
+    made_before    of what ran before them: the front end, copies and structs
     compare        unrolling, hoisting and pipelining: as noted, as ptxas was observed to decide,
                    and as the ptxas that is installed did with the file
 
 What ptxas did is read from the copies of the loop's own accesses in its machine code, by the PTX
-line (-lineinfo); where those do not say it clearly, nothing is said.
+line (-lineinfo); where those do not say it clearly, nothing is said. Each decision is compared on
+the loop as it is written: hoisting by the lines of PTX that are invariant in it, and how many of
+them then stand in no loop.
 """
 
 from __future__ import annotations
@@ -18,18 +21,21 @@ from pathlib import Path
 
 import attrs
 
+from nvir.ir.clone import clone_module
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 from nvir.ir.text.trace import Trace, TraceEvent, note
-from nvir.passes.knobs import Knobs
+from nvir.passes.driver import run_passes
+from nvir.passes.knobs import POLICIES, Knobs, Policy
 from nvir.ptx import read_ptx
 from nvir.report.explain.decisions import Decision, LoopDecisions, loop_steps, summary
 from nvir.report.real import access_lines, accesses_of, machine_copies
 from nvir.sm.body import MachineBody
 from nvir.sm.profile import Profile
 
+HOISTS = "loop-simplify,licm<id=0>,licm<id=1>,licm<id=2>,licm<id=3>"
 TRACED = {"loop-unroll": "unrolling", "licm": "hoisting", "loop-pipeline": "pipelining"}
 
 
@@ -47,6 +53,48 @@ class Compared:
 def noted_events(asked: LoopDecisions) -> tuple[TraceEvent, ...]:
     """The events of the noted passes about the loop that is asked about, and those about none."""
     return (*(e for stage in asked.stages.values() for e in stage.events), *_behind(asked))
+
+
+FRONT = ("FN", "CAL", "ASM", "MEM", "STR")
+
+
+def made_before(events: Sequence[TraceEvent], function: Function) -> tuple[TraceEvent, ...]:
+    """Of the events of a compilation those of the steps that stand before the loop passes: about
+    the function, and about those that are no more, for they are part of others."""
+    module = function.module
+    others = {str(f.name) for f in module.functions if f.blocks} if module is not None else set()
+    others.discard(str(function.name))
+    return tuple(e for e in events if e.row.partition("-")[0] in FRONT and e.function not in others)
+
+
+@attrs.frozen
+class NotedFunction:
+    """A function without a loop under policy `documented`: the trace of the steps alone."""
+
+    function: str
+    kind: str
+    arch: str
+    profile: str
+    trace: tuple[TraceEvent, ...]
+
+    def to_json(self) -> dict[str, object]:
+        """The document of schema `nvir.explain/1` with no loop in it."""
+        return {
+            "schema": "nvir.explain/1", "function": self.function, "kind": self.kind,
+            "arch": self.arch, "profile": self.profile, "policy": "documented", "loop": None,
+            "trace": events_json(self.trace),
+        }
+
+
+def noted_function(
+    function: Function, module: Module, machine: Profile, arch: str, knobs: Knobs,
+    before: Sequence[TraceEvent],
+) -> NotedFunction:
+    """What the noted steps say of a function without a loop."""
+    asked = LoopDecisions(function, module, None, knobs, machine)
+    events = (e for stage in asked.stages.values() for e in stage.events)
+    return NotedFunction(
+        str(function.name), function.kind, arch, machine.name, (*before, *events))
 
 
 def _behind(asked: LoopDecisions) -> tuple[TraceEvent, ...]:
@@ -72,18 +120,60 @@ def compare(
     function: Function, loop: Loop, module: Module, machine: Profile, arch: str,
     path: Path | None = None,
 ) -> tuple[Compared, ...]:
-    """The three decisions. `path` is the PTX file, for the ptxas that is installed."""
+    """The three decisions. `path` is the PTX file, for the ptxas that is installed; of a text with
+    several statements on a line that text one statement a line, since its code is known by
+    lines."""
+    with tempfile.TemporaryDirectory() as folder:
+        if path is not None and _shares_lines(function):
+            text = one_a_line(path.read_text("utf-8"))
+            path = Path(folder, "apart.ptx")
+            path.write_text(text, "utf-8")
+            module = read_ptx(path)
+            loop = _same_loop(loop, module)
+            function = loop.header.function
+        real = None if path is None else _real(function, path, arch)
     said = {
         policy: _decisions(LoopDecisions(
-            function, module, loop.header.name, Knobs(policy=policy), machine
+            function, module, loop.header.name, Knobs(policy=policy), machine, alone=True
         ))
-        for policy in ("documented", "observed")
+        for policy in POLICIES
     }
-    done = _done(loop, path, arch)
+    lines = _invariant_lines(loop)
+    seen = set() if real is None else lines & {i.line for i in real[0].instructions()}
+    lines = seen or lines  # those that the machine code has, where it has any
+    if lines:
+        for policy in POLICIES:
+            said[policy]["hoisting"] = _left(lines, _inside(loop, module, policy, machine))
+    done = {} if real is None else {
+        "unrolling": _copies(loop, *real), "pipelining": _ahead(loop, *real),
+        "hoisting": _left(seen, _machine_inside(real[0])) if seen else None,
+    }
     return tuple(
         Compared(what, said["documented"][what], said["observed"][what], done.get(what))
         for what in TRACED.values()
     )
+
+
+def _left(lines: set[int], inside: set[int]) -> str:
+    return f"{len(lines - inside)} of {len(lines)} invariant lines stand outside of loops"
+
+
+def _invariant_lines(loop: Loop) -> set[int]:
+    """The lines of what may leave a loop as it is written."""
+    from nvir.analysis.hoisting.nest import Nest
+    from nvir.analysis.hoisting.region import survey
+
+    nest = Nest(loop.header.function)
+    mine = next(x for x in nest.loops if x.header is loop.header)
+    return {i.line for i in survey(mine, nest).invariant if i.line}
+
+
+def _inside(loop: Loop, module: Module, policy: Policy, machine: Profile) -> set[int]:
+    """The lines that stand in loops once a policy's instances of hoisting have run."""
+    made = clone_module(module)
+    run_passes(made, HOISTS, policy=policy, profile=machine)
+    function = next(f for f in made.functions if f.name == loop.header.function.name)
+    return {i.line for x in natural_loops(function) for b in x.blocks for i in b}
 
 
 def _decisions(asked: LoopDecisions) -> dict[str, str]:
@@ -105,27 +195,6 @@ def _decisions(asked: LoopDecisions) -> dict[str, str]:
 # ----------------------------------------------------------------- what ptxas did
 
 
-def _done(loop: Loop, path: Path | None, arch: str) -> dict[str, str | None]:
-    """What ptxas did with the loop; of a text with several statements on a line, with that text
-    one statement a line, since its code is known by lines."""
-    if path is None:
-        return {}
-    with tempfile.TemporaryDirectory() as folder:
-        found: Loop | None = loop
-        if _shares_lines(loop.header.function):
-            text = one_a_line(path.read_text("utf-8"))
-            path = Path(folder, "apart.ptx")
-            path.write_text(text, "utf-8")
-            found = _same_loop(loop, read_ptx(path))
-        real = None if found is None else _real(found.header.function, path, arch)
-    if found is None or real is None:
-        return {}
-    return {
-        "unrolling": _copies(found, *real), "hoisting": _left(found, real[0]),
-        "pipelining": _ahead(found, *real),
-    }
-
-
 def _shares_lines(function: Function) -> bool:
     lines = [i.line for i in function.instructions() if i.line]
     return len(set(lines)) < len(lines)
@@ -139,12 +208,10 @@ def one_a_line(text: str) -> str:
     return _STATEMENT.sub(lambda m: ";\n" if m[0][0] == ";" else m[0], text)
 
 
-def _same_loop(loop: Loop, module: Module) -> Loop | None:
-    function = next((f for f in module.functions if f.name == loop.header.function.name), None)
-    if function is None:
-        return None
+def _same_loop(loop: Loop, module: Module) -> Loop:
+    function = next(f for f in module.functions if f.name == loop.header.function.name)
     function.analyze_cfg()
-    return next((x for x in natural_loops(function) if x.header.name == loop.header.name), None)
+    return next(x for x in natural_loops(function) if x.header.name == loop.header.name)
 
 
 def _real(function: Function, path: Path, arch: str) -> tuple[MachineBody, Profile] | None:
@@ -171,19 +238,9 @@ def _copies(loop: Loop, body: MachineBody, machine: Profile) -> str | None:
     return "one copy in the loop" if n == 1 else f"{n} copies in the loop"
 
 
-def _left(loop: Loop, body: MachineBody) -> str | None:
-    """How many lines of what may leave the loop stand in no loop of the machine code."""
-    from nvir.analysis.hoisting.nest import Nest
-    from nvir.analysis.hoisting.region import survey
-
-    nest = Nest(loop.header.function)
-    mine = next(x for x in nest.loops if x.header is loop.header)
-    lines = {i.line for i in survey(mine, nest).invariant if i.line}
-    inside = {i.line for x in body.loops for b in x.blocks for i in body.blocks[b].instructions}
-    seen = {i.line for i in body.instructions()} & lines
-    if not seen:
-        return None
-    return f"{len(seen - inside)} of {len(seen)} invariant lines stand outside of loops"
+def _machine_inside(body: MachineBody) -> set[int]:
+    """The lines that stand in loops of the machine code."""
+    return {i.line for x in body.loops for b in x.blocks for i in body.blocks[b].instructions}
 
 
 def _ahead(loop: Loop, body: MachineBody, machine: Profile) -> str | None:
@@ -200,6 +257,6 @@ def _ahead(loop: Loop, body: MachineBody, machine: Profile) -> str | None:
 def events_json(events: Sequence[TraceEvent]) -> list[dict[str, object]]:
     return [
         {"row": e.row, "step": e.step, "inputs": dict(e.inputs), "outcome": e.outcome,
-         "loop": e.at or None}
+         "loop": e.at or None, "function": e.function or None}
         for e in events
     ]

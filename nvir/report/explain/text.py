@@ -6,7 +6,7 @@ import functools
 import itertools
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nvir.passes.knobs import Knobs
@@ -23,13 +23,17 @@ from nvir.sm.simulate.memory import MEMORY_LEVEL
 if TYPE_CHECKING:
     from nvir.ir.text.trace import TraceEvent
     from nvir.passes.remarks import Remark
+    from nvir.report.explain.noted import NotedFunction
 
 WIDTH = 118
 LABEL = 13  # columns of a row's name
 REMARKS = 6  # of one pass that are shown
 LIVE = 12  # values that are listed
 _FIGURES = re.compile(r" \[[^\[\]]* = [^\[\]]*\]")  # the numbers that decided
+_FRONT = "the front end: functions, calls, inline assembly"
+_LOWERED = "lower-aggr-copies: copies of memory, structs"
 _PHASES = {  # of a row's first letters
+    "FN-": _FRONT, "CAL": _FRONT, "ASM": _FRONT, "MEM": _LOWERED, "STR": _LOWERED,
     "P18": "phase 18, OriLoopSimplification", "UNR": "phase 22, OriLoopUnrolling",
     "SWP": "phase 24, OriPipelining", "LAT": "phase 24, OriPipelining",
     "LIC": "phases 35, 66, 79 and 88, OriHoistInvariants, instances 0 to 3",
@@ -78,8 +82,15 @@ def explain_text(e: Explanation, width: int = WIDTH, verbose: bool = False) -> s
     out += _factors(e)
     out += _live(e, width)
     out += _compared(e, width)
-    out += _trace(e, width)
+    out += _trace(e.trace, width)
     return "\n".join(line.rstrip() for line in out) + "\n"
+
+
+def noted_text(e: NotedFunction, width: int = WIDTH) -> str:
+    """The trace of a function without a loop, `width` columns wide at most."""
+    kind = "kernel" if e.kind == "entry" else "function"
+    head = f"{kind} {short(spoken(e.function))} · {e.profile} · policy documented"
+    return "\n".join([head, "no loop", *_trace(e.trace, width)]) + "\n"
 
 
 def _row(name: str, lines: Iterable[str], tag: str, width: int) -> Iterator[str]:
@@ -340,14 +351,14 @@ def _compared(e: Explanation, width: int) -> Iterator[str]:
                                      initial_indent="  ", subsequent_indent=" " * 24)
 
 
-def _trace(e: Explanation, width: int) -> Iterator[str]:
+def _trace(events: Sequence[TraceEvent], width: int) -> Iterator[str]:
     """The steps in their order under their phases; of equal ones that follow each other the first,
     with their number."""
-    if e.trace:
+    if events:
         yield ""
         yield "trace of the noted steps: row, step (inputs): outcome"
     phase = ""
-    for text, same in itertools.groupby(_event(event) for event in e.trace):
+    for text, same in itertools.groupby(_event(event) for event in events):
         row = text.split()[0]  # phase 24 asks steps of phase 22, too, which begins with its guard
         title = phase if row[:3] == "UNR" and row != "UNR-01" else _PHASES.get(row[:3], phase)
         if title != phase:

@@ -23,7 +23,7 @@ import attrs
 
 from nvir.ir import Block, Constant, Form, Instruction, Value
 from nvir.ir.text.trace import note, step
-from nvir.sm.latency import latency_class
+from nvir.sm.latency import SKIP, latency_class
 from nvir.sm.profile import Profile
 
 
@@ -142,11 +142,15 @@ def annotate(instructions: Iterable[Instruction], profile: Profile) -> list[Anno
     """
     made = []
     for i in instructions:
+        opcode = i.form
         count = len(i.operands) - (2 if i.form.guard is not None and i.results else 0)
         for k, v in enumerate(i.operands[:count]):
             code = _class_of(v, profile)
             if code != REWRITES:
                 made.append(Annotation(i, k, code))
+        for k in range(count, len(i.operands)):
+            note("LAT-04", "1 past the end", SKIP, opcode=opcode.spelling, count=count, index=k)
+        note("SWP-19", "1 wrapper: the opcode changed", i.form is not opcode, instruction=i)
     return made
 
 

@@ -16,6 +16,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import TripCount, trip_count
 from nvir.ir import Block, Function, Loop, bulk
+from nvir.ir.text.trace import looking_at
 from nvir.passes.loop.unroll.counted import unroll_counted
 from nvir.passes.loop.unroll.prepare import CopyRegion, Refusals, regions
 from nvir.passes.loop.unroll.transform import CopyLayout, Test, Unroller
@@ -27,12 +28,12 @@ LARGEST = 1 << 17  # instructions of a function with its unrolled loops: beyond,
 class UnrollPlan:
     """What is wanted for a loop. `factor` None: no loop is to be left.
 
-    pieces   the rest of a count at run time goes through copies before the loop
+    pieces   the rest of a count at run time goes through so many copies each before the loop
     rest     copies in the loop that does the rest
     """
 
     factor: int | None
-    pieces: bool = False
+    pieces: tuple[int, ...] = ()
     rest: int = 1
 
 
@@ -64,6 +65,7 @@ def unroll(
         outcomes: dict[Block, UnrollOutcome] = {}
         room = LARGEST - sum(map(len, function.blocks))
         for x in loops:
+            looking_at(str(x.header.name))
             region = made[x.header]
             size = sum(map(len, region.blocks))
             most = room // max(size, 1)

@@ -21,7 +21,9 @@ from nvir.passes.loop.unroll.guard import Guard
 from nvir.passes.loop.unroll.transform import Copy, Unroller
 
 
-def unroll_counted(u: Unroller, trip: TripCount, factor: int, pieces: bool) -> bool:
+def unroll_counted(
+    u: Unroller, trip: TripCount, factor: int, pieces: tuple[int, ...]
+) -> bool:
     """Unroll by `factor`; whether there is a guard for it. Without one nothing is changed."""
     assert u.test is not None
     guard = Guard.of(trip, factor - u.test.at_latch)
@@ -38,7 +40,7 @@ class _Counted:
         self.phi = trip.variable.phi
         self.keeps_last = u.test.at_latch
 
-    def build(self, pieces: bool) -> None:
+    def build(self, pieces: tuple[int, ...]) -> None:
         u = self.u
         entry = u.region.preheader
         branch = entry.terminator
@@ -60,7 +62,7 @@ class _Counted:
         values = u.meet(rest, [(gate, u.start), (leaves, after)])
         at = rest
         if pieces:
-            at, values = self._pieces(rest, values)
+            at, values = self._pieces(rest, values, pieces)
         if apart:
             end = u.new_block("end")
             b.at_end(entry).cond_br(right, gate, end)
@@ -120,11 +122,13 @@ class _Counted:
         b.cond_br(self.guard.holds(b, x, limit), main, rest)
         return bottom, bottom
 
-    def _pieces(self, at: Block, values: Copy) -> tuple[Block, Copy]:
-        """Pieces of 2^k copies from where fewer than f iterations are left; (end, values there)."""
+    def _pieces(
+        self, at: Block, values: Copy, sizes: tuple[int, ...]
+    ) -> tuple[Block, Copy]:
+        """Pieces of so many copies from where fewer than f iterations are left; (end, values
+        there)."""
         u = self.u
-        for k in range((self.factor - 1).bit_length() - 1, -1, -1):
-            size = 1 << k
+        for size in sizes:
             tests = size - self.keeps_last
             b = Builder(at)
             holds = None

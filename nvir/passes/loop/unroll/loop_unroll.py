@@ -37,7 +37,7 @@ from typing import Any, Literal
 
 import attrs
 
-from nvir.assembler.unroll.decision import UnrollDecision
+from nvir.assembler.unroll.decision import UnrollDecision, pieces_of
 from nvir.ir import Block, Function, Loop, bulk
 from nvir.ir.text.trace import looking_at, note
 from nvir.passes.context import Context
@@ -115,6 +115,7 @@ class UnrollRecord:
 
 def run(function: Function, ctx: Context) -> bool:
     if not function.back_edges:
+        decision_policy(ctx.policy).unroll_guard(function, ctx)  # which a trace is to show
         return False
     with bulk():
         return _run(function, ctx)
@@ -193,8 +194,8 @@ def _run(function: Function, ctx: Context) -> bool:
     outcomes = unroll(function, plans, refusals)
     for header, outcome in outcomes.items():
         looking_at(header.name)
-        note("UNR-38", "copies", f"{outcome.copies}, {outcome.way}" if outcome.copies else
-             f"none: {outcome.way}")
+        note("UNR-38", "copies", outcome.copies, factor=plans[header].factor,
+             pieces=plans[header].pieces, way=outcome.way)
         if outcome.copies:
             note("UNR-41", "6 finalize", "no loop is left" if outcome.full else
                  "its header is marked as unrolled and nounroll", copies=outcome.copies,
@@ -224,9 +225,10 @@ def _count(ctx: Context, record: UnrollRecord) -> None:
 
 def _plan(decision: UnrollDecision, ctx: Context) -> UnrollPlan:
     o = ctx.options
-    pieces = o.remainder == "pieces"
-    if o.remainder == "auto":
-        pieces = decision.pieces and (decision.factor or 0) > 2
+    factor = decision.factor or 0
+    every = pieces_of(factor) if factor > 2 or o.remainder == "pieces" else ()
+    said = decision.pieces if o.remainder == "auto" else None
+    pieces = () if o.remainder == "loop" else every if said is None else said
     return UnrollPlan(decision.factor, pieces, max(ctx.knob("EpilogueLoopUnrollCount"), 1))
 
 

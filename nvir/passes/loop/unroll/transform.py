@@ -40,6 +40,7 @@ from nvir.ir import VOID, Block, Constant, Function, Instruction, Undef, Value, 
 from nvir.ir.block import NOUNROLL
 from nvir.ir.clone import Renaming, clone_blocks, place
 from nvir.ir.ssa.rewrite import can_stand_for, join_spelling
+from nvir.ir.text.trace import is_traced, note, shown
 from nvir.passes.loop.unroll.fold import Folder, move_of
 from nvir.passes.loop.unroll.prepare import CopyRegion
 
@@ -98,6 +99,9 @@ class Unroller:
         self.last = region.last  # copies are placed behind it
         self.made: list[Block] = []
         self.dead: set[Block] = set()
+        self.owners: dict[Instruction, list[Block]] = {  # of what ties lanes, for a trace
+            i: [b] for b in self.order for i in b if i.form.convergent
+        } if is_traced() else {}
 
     # ------------------------------------------------------------ what is done
 
@@ -149,6 +153,8 @@ class Unroller:
         for b in new:
             b.pragmas = tuple(p for p in b.pragmas if NOUNROLL not in p)
         self.exits.copied(mapping)
+        for i, owners in self.owners.items():
+            owners.append(mapping[i].block)
         return mapping
 
     def following(self, m: Copy) -> Copy:
@@ -213,6 +219,7 @@ class Unroller:
 
     def mark(self, header: Block) -> None:
         header.flags |= {UNROLLED}
+        note("UNR-41", "6 mark", "0x2000", block=header, pragma=NOUNROLL)
         if NOUNROLL not in header.pragmas:
             header.pragmas += (NOUNROLL,)
 
@@ -288,6 +295,16 @@ class Unroller:
         alive = [b for b in (*self.order, *new) if b not in self.dead]
         self.region.grow(new, alive[-1], self.dead)
         self.function.cfg_changed()
+        if is_traced():
+            self._tell(alive)
+
+    def _tell(self, alive: list[Block]) -> None:
+        """The branches that leave what was made, and which blocks have what ties lanes together."""
+        leave = [b.last for b in alive if not set(successors(b)) <= set(alive)]
+        note("UNR-41", "6 exit branch", leave, blocks=alive)
+        note("UNR-53", "6 the copies have it",
+             {shown(i): owners for i, owners in self.owners.items()} or "no entry",
+             active=bool(self.owners))
 
 
 class Exits:
