@@ -11,11 +11,12 @@ Cost    that of the prediction, and one template look-up for each operation.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from heapq import heapify, heappop, heappush
 
 from nvir.analysis.liveness import Liveness
-from nvir.assembler.regalloc.code import Op
+from nvir.assembler.regalloc.code import Code, Op, Region
 from nvir.assembler.regalloc.colour import Colouring, colour
-from nvir.assembler.regalloc.order import schedule
+from nvir.assembler.regalloc.order import dependences, schedule
 from nvir.assembler.regalloc.predict import Prediction, predict
 from nvir.assembler.regalloc.tables import RESERVED, STACK_POINTER, generation
 from nvir.ir import Block, Function
@@ -38,12 +39,13 @@ def predicted_body(
 
     `timed`: for its cycles. What hardly fits its registers is predicted in an order in which each
     load waits for the use before it; the assembler finds one that fits and has loads under way.
+    What a phi is handed in another register is moved there.
     """
     p = predict(function, profile, factors, live=live)
     g = generation(profile.capability)
     code, free = p.lowering.code, p.registers - RESERVED
     orders = p.orders if not timed else [
-        schedule(region, code.widths, free + SLACK)[0] for region in code.regions]
+        _for_time(region, code, free + SLACK) for region in code.regions]
     found = colour(code, orders, free, g.cool)
     place: dict[Block, int] = {}
     for n, region in enumerate(code.regions):
@@ -55,6 +57,8 @@ def predicted_body(
         made = BodyBlock(n)
         for op in order:
             made.instructions += _instructions(op, p, found, profile, leaves)
+        if timed:
+            _hand_over(made.instructions, region, order, p, found)
         inside = set(region.blocks)
         after = [
             s for b in region.blocks for s in b.succs
@@ -73,6 +77,83 @@ def predicted_body(
         str(function.name), profile.name, blocks, source="model", registers=p.registers,
         spill_bytes=p.spills.bytes,
     )
+
+
+def _carried(region: Region, code: Code) -> dict[int, int]:
+    """What a loop of one region hands its phis for the next iteration → the phi."""
+    if region.blocks[0] not in region.blocks[-1].succs:
+        return {}
+    heads = set(region.heads)
+    return {
+        r: code.hints[r] for op in region.ops for r in op.results
+        if code.hints.get(r) in heads and code.widths[r]
+    }
+
+
+def _for_time(region: Region, code: Code, budget: int) -> list[Op]:
+    """An order for few cycles. What a phi is handed for the next iteration is made behind what
+    reads that of this one, whose register it takes; the branch comes last."""
+    order = schedule(region, code.widths, budget)[0]
+    place = {op: k for k, op in enumerate(order)}
+    ops = region.ops
+    below, waits = dependences(ops)
+    readers: list[list[int]] = [[] for _ in ops]  # of a phi, which what it is handed waits for
+    for k, phis in _makers(region, code).items():
+        needs = {k}
+        for n in range(k, len(ops)):
+            if n in needs:
+                needs.update(below[n])
+        readers[k] = [
+            n for n, op in enumerate(ops) if n not in needs and not phis.isdisjoint(op.sources)]
+    freed: list[list[int]] = [[] for _ in ops]
+    for k, some in enumerate(readers):
+        for n in some:
+            freed[n].append(k)
+    held = list(map(len, readers))
+
+    def turn(k: int) -> tuple[int, bool, int]:
+        return held[k] > 0, ops[k].parent.form.terminator, place[ops[k]]
+
+    ready = [(*turn(k), k) for k, n in enumerate(waits) if not n]
+    heapify(ready)
+    out: list[Op] = []
+    done: set[int] = set()
+    while ready:
+        k = heappop(ready)[-1]
+        if k in done:
+            continue
+        done.add(k)
+        out.append(ops[k])
+        for c in freed[k]:
+            held[c] -= 1
+            if not held[c] and not waits[c]:
+                heappush(ready, (*turn(c), c))
+        for c in below[k]:
+            waits[c] -= 1
+            if not waits[c]:
+                heappush(ready, (*turn(c), c))
+    return out
+
+
+def _makers(region: Region, code: Code) -> dict[int, set[int]]:
+    """The operations that make what a loop's phis are handed, and the phis."""
+    carried = _carried(region, code)
+    return {
+        k: phis for k, op in enumerate(region.ops)
+        if (phis := {carried[r] for r in op.results if r in carried})
+    }
+
+
+def _hand_over(
+    made: list[BodyInstruction], region: Region, order: list[Op], p: Prediction, found: Colouring,
+) -> None:
+    """What a loop's phis are handed for the next iteration, where it is in another register."""
+    ends = bool(order) and order[-1].parent.form.terminator  # where it is not the latch's
+    for v, phi in _carried(region, p.lowering.code).items():
+        to, source = _span(phi, p, found), _span(v, p, found)
+        if to is not None and source is not None and to != source:
+            at = len(made) - 1 if ends else len(made)
+            made.insert(at, BodyInstruction("MOV", (to,), (source,)))
 
 
 def _exits(function: Function) -> set[Block]:

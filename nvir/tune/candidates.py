@@ -34,6 +34,7 @@ from nvir.ir.opcodes import OpKind
 from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
+from nvir.passes.loop.pipeline.expand import REST as LEFT
 from nvir.passes.loop.pipeline.loads_first import loads_first, waiting
 from nvir.passes.loop.pipeline.loop_pipeline import pipeline_at
 from nvir.passes.loop.region import merge_chains
@@ -50,6 +51,7 @@ DEPTHS = (4, 1, 2)
 BOTH = ((2, 1), (4, 1), (2, 2))
 REST = 64  # a mask below this is that of a remainder
 SLOW = 1 << 21  # added to the numbers of a loop that runs only where operands overlap
+LATE = 1 << 20  # added to those of a loop that does what its pipeline leaves
 LARGEST = 2048  # instructions of an unrolled body
 CLEAN_UP = ("copy-prop", "const-fold", "gvn", "dce")
 
@@ -214,7 +216,12 @@ def _apply(header: Block, setting: LoopSetting, ctx: Context) -> str:
         row = all_passes()["loop-pipeline"]
         ctx.pass_, ctx.options = row, row.options()
         missed = pipeline_at(header, setting.depth, ctx)
-        return missed[0].text(missed[1]) if missed is not None else ""
+        if missed is not None:
+            return missed[0].text(missed[1])
+        for b in header.function.blocks:
+            if LEFT in b.flags:
+                for i in b:
+                    i.line |= LATE
     return ""
 
 

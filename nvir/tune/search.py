@@ -40,6 +40,7 @@ from nvir.tune.candidates import (
     Choices,
     LoopSetting,
     changed,
+    clean,
     context,
     known_trips,
     loop_settings,
@@ -47,7 +48,7 @@ from nvir.tune.candidates import (
     together,
 )
 from nvir.tune.judge import Cycles, KernelTime, kernel_time
-from nvir.tune.weights import KernelLoop, executed, infer, kernel_loops, once, weights
+from nvir.tune.weights import KernelLoop, anchor, executed, infer, kernel_loops, once, weights
 
 WORSE = 1.03
 TIE = 1.01
@@ -214,6 +215,7 @@ def _judge(
         ctx = context(module, profile)
         factors = {}
         for f in pending:
+            clean(f, ctx)  # as the assembler does, whoever leaves it
             decided = {h.name: d for h, d in decide(f, ctx, arch).items()}
             factors[str(f.name)] = copies(Analyses.of(f).loops, decided)
         made = predict_all(pending, profile, factors)
@@ -380,6 +382,7 @@ class _Search:
             rolled = [s for s in code if len(s.loops) == len(self.found.loops)]
             plain = code.get(rolled[0]) if rolled else None
             self.single = once((plain or base).body, self.profile)
+            anchor(self.found.loops, self.single)
         for c in code.values():
             if c is not None:
                 infer(c.body, self.found.loops, self.single, self.profile)
@@ -456,4 +459,4 @@ def _work(x: KernelLoop) -> float:
     times, around = float(x.trips), x.parent
     while around is not None:
         times, around = times * around.trips, around.parent
-    return times * x.own
+    return times * len(x.own)

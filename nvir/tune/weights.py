@@ -24,7 +24,7 @@ from nvir.ir.function import Function
 from nvir.sm.body import BodyBlock, BodyLoop, MachineBody
 from nvir.sm.profile import Profile
 from nvir.tune.assembled import BUILT
-from nvir.tune.candidates import SLOW
+from nvir.tune.candidates import LATE, SLOW
 
 ASSUMED = 64
 SPREAD = 16  # counts over which an assumed one is averaged
@@ -38,7 +38,7 @@ class KernelLoop:
     source    where `trips` comes from: "given", "known", "rest" (1 to so many) or "assumed"
     numbers   of all its instructions; `anchors` those by which copies of it are counted
     accesses  the anchors access memory: only what does so in machine code counts
-    own       instructions in it and in no loop in it
+    own       of its instructions those in no loop in it
     """
 
     name: str
@@ -48,7 +48,7 @@ class KernelLoop:
     numbers: frozenset[int]
     anchors: frozenset[int]
     accesses: bool
-    own: int
+    own: frozenset[int]
 
     @property
     def counts(self) -> range:
@@ -69,12 +69,12 @@ def kernel_loops(
         inner = {b for c in loop.children for b in c.blocks}
         own = [i for b in loop.blocks if b not in inner for i in b if not i.form.is_phi]
         numbers = frozenset(i.line for b in loop.blocks for i in b)
+        mine = frozenset(i.line for i in own)
         anchors = frozenset(i.line for i in own if i.form.reads or i.form.writes)
         source, trips = next(((s, t[name]) for s, t in sources if name in t), ("assumed", ASSUMED))
         found[name] = KernelLoop(
             name, found.get(str(loop.parent.header.name)) if loop.parent else None,
-            max(1, trips), source, numbers, anchors or frozenset(i.line for i in own),
-            bool(anchors), len(own),
+            max(1, trips), source, numbers, anchors or mine, bool(anchors), mine,
         )
     return list(found.values())
 
@@ -102,11 +102,19 @@ def once(body: MachineBody, profile: Profile) -> Counter[int]:
     return total
 
 
+def anchor(loops: Sequence[KernelLoop], single: Mapping[int, int]) -> None:
+    """Count copies by all that loops do where none of their accesses is in `single`: some have
+    another's line (textures)."""
+    for loop in loops:
+        if loop.accesses and not any(-k in single for k in loop.anchors):
+            loop.anchors, loop.accesses = loop.own, False
+
+
 def _lines(block: BodyBlock, profile: Profile) -> Counter[int]:
-    found = Counter(i.line for i in block.instructions)
+    found = Counter(i.line & ~LATE for i in block.instructions)
     for i in block.instructions:
         if profile.has(i.opcode) and profile.units[profile.operation(i.opcode).unit].ordered:
-            found[-i.line] += 1
+            found[-(i.line & ~LATE)] += 1
     return found
 
 
@@ -132,10 +140,11 @@ def executed(
         n = times[b.loop.header if b.loop is not None else -1] * given.blocks.get(b.index, 1.0)
         for k, count in _lines(b, profile).items():
             runs[k] += count * n  # type: ignore[assignment]  # shares of runs
-    return {
-        x.name: max((runs[k] / single[k] for k in _keys(x) if single.get(k)), default=0.0)
-        for x in loops
-    }
+    found = {}
+    for x in loops:
+        ratios = [runs[k] / single[k] for k in _keys(x) if single.get(k)]
+        found[x.name] = max(ratios, default=0.0) if x.accesses else _upper(ratios)
+    return found
 
 
 def infer(
@@ -165,6 +174,7 @@ class _Dealing:
         self.lines = [_lines(b, profile) for b in body.blocks]
         self.owner = {m.header: self._owner(m) for m in body.loops}
         self.copies = {m.header: self._copies(m) for m in body.loops}
+        self.late = _late(body)
         # routines that are called are the slow paths of single lanes
         never = _routines(body.blocks) | {n for n, x in enumerate(self.lines) if _is_slow(x)}
         owners = {n: x.name for x in loops for n in x.numbers}  # inner ones come last
@@ -208,7 +218,7 @@ class _Dealing:
         for b in sorted(m.blocks, reverse=True):
             block = self.body.blocks[b]
             if m.header in block.succs and block.instructions:
-                line = block.instructions[-1].line
+                line = block.instructions[-1].line & ~LATE
                 found = [x for x in self.loops if line in x.numbers]
                 return min(found, key=lambda x: len(x.numbers), default=None)
         return None
@@ -226,10 +236,10 @@ class _Dealing:
         for b in blocks:
             total.update(self.lines[b])
         ratios = sorted(
-            total[k] / self.single[k] for k in _keys(loop) if total[k] and self.single.get(k)
-        )
-        at = len(ratios) // 2 if loop.accesses else len(ratios) * 3 // 4
-        return round(ratios[at]) if ratios else 0
+            total[k] / self.single[k] for k in _keys(loop) if total[k] and self.single.get(k))
+        if not ratios:
+            return 0
+        return round(ratios[len(ratios) // 2] if loop.accesses else _upper(ratios))
 
     def _instances(self, loop: KernelLoop, around: BodyLoop | None) -> int:
         """How often a loop is entered in one iteration of the machine loop around it."""
@@ -260,17 +270,16 @@ class _Dealing:
                 into = self.out.trips if is_loop else self.out.blocks
                 into[key] = taken[key] / n
 
-    @staticmethod
     def _share(
-        left: float, regions: Mapping[int, list[tuple[int, bool]]], instances: int,
+        self, left: float, regions: Mapping[int, list[tuple[int, bool]]], instances: int,
         taken: Counter[int],
     ) -> None:
-        """Give so many iterations to regions, those with most copies first."""
+        """Give so many iterations to regions, those with most copies first, of these what a
+        pipeline leaves last."""
         last: list[int] = []
         width = 1
         for copies in sorted(regions, reverse=True):
-            for chunk in _chunks(sorted(regions[copies], key=lambda x: (not x[1], x[0])),
-                                 instances):
+            for chunk in _chunks(sorted(regions[copies], key=self._turn), instances):
                 rounds = max(0, int(left / copies + 1e-6))
                 if not chunk[0][1]:
                     rounds = min(rounds, 1)
@@ -281,6 +290,10 @@ class _Dealing:
                     last, width = [key for key, _ in chunk], copies
         for key in last:
             taken[key] += max(left, 0) / width  # type: ignore[assignment]  # a share of a round
+
+    def _turn(self, x: tuple[int, bool]) -> tuple[bool, bool, int]:
+        key, is_loop = x
+        return not is_loop, key in self.late, key
 
     def straight(
         self, loop: KernelLoop, around: BodyLoop | None
@@ -301,10 +314,25 @@ class _Dealing:
         return always, pieces
 
 
+def _upper(ratios: Iterable[float]) -> float:
+    """The upper quartile, 0 of nothing: what folds in copies is less often there than they are."""
+    found = sorted(ratios)
+    return found[len(found) * 3 // 4] if found else 0.0
+
+
 def _is_slow(lines: Mapping[int, int]) -> bool:
     """Whether most of some code runs only where operands overlap, which is taken not to be."""
     return 2 * sum(n for k, n in lines.items() if SLOW <= k < BUILT) > sum(
         n for k, n in lines.items() if k > 0)
+
+
+def _late(body: MachineBody) -> set[int]:
+    """The headers of loops that do what a pipeline leaves."""
+    return {
+        m.header for m in body.loops
+        if 2 * sum(bool(i.line & LATE) for b in m.blocks for i in body.blocks[b].instructions)
+        > sum(len(body.blocks[b].instructions) for b in m.blocks)
+    }
 
 
 def _keys(loop: KernelLoop) -> Iterator[int]:

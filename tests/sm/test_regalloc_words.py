@@ -116,3 +116,24 @@ def test_a_conversion_of_what_was_loaded_is_none() -> None:
     add = "cvt.u32.u16 %r3, %h1; add.s32 %r5, %r3, %r2; st.global.u32 [%rd1], %r5;"
     assert made(f"ld.global.u16 %h1, [%rd1]; {add}") == ["IADD"]
     assert len(widths(f"ld.global.u16 %h1, [%rd1]; add.s16 %h1, %h1, %h1; {add}")) == 3
+
+
+@pytest.mark.parametrize(("body", "families"), [
+    # steps of an address: each access adds its own literal
+    ("add.s64 %rd6, %rd5, 4; st.global.u32 [%rd6], %r2; add.s64 %rd7, %rd6, 4; "
+     "st.global.u32 [%rd7], %r2;", ""),
+    # another reads the first step, which has to be made
+    ("add.s64 %rd6, %rd5, 4; st.global.u64 [%rd6], %rd6; add.s64 %rd7, %rd6, 4; "
+     "st.global.u32 [%rd7], %r2;", "IADD3 IADD3.X"),
+    # a sum of a step is a literal away from one that was made
+    ("add.s64 %rd6, %rd5, %rd9; st.global.u32 [%rd6], %r2; add.s64 %rd7, %rd5, 4; "
+     "add.s64 %rd8, %rd7, %rd9; st.global.u32 [%rd8], %r2;", "IADD3 IADD3.X"),
+    ("add.s64 %rd6, %rd5, %rd9; st.global.u32 [%rd6], %r2; add.s64 %rd7, %rd5, 4; "
+     "add.s64 %rd8, %rd7, %rd9; st.global.u64 [%rd8], %rd8;", "IADD3 IADD3 IADD3.X IADD3.X"),
+    # too far for an access of its base
+    ("add.s64 %rd6, %rd5, 8388604; st.global.u32 [%rd6], %r2; add.s64 %rd7, %rd6, 4; "
+     "st.global.u32 [%rd7], %r2;", "IADD3 IADD3.X"),
+])
+def test_accesses_add_what_their_addresses_are_apart(body: str, families: str) -> None:
+    assert made(f"ld.global.u64 %rd5, [%rd1]; ld.global.u64 %rd9, [%rd1+8]; {body}") == (
+        families.split())

@@ -19,6 +19,7 @@ from nvir.toolchain import available
 from nvir.tune.assembled import assemble, numbered
 from nvir.tune.candidates import (
     AS_IT_IS,
+    LATE,
     Choices,
     LoopSetting,
     changed,
@@ -29,7 +30,7 @@ from nvir.tune.candidates import (
 )
 from nvir.tune.judge import Cycles, KernelTime, kernel_time
 from nvir.tune.search import FULL, WORSE, Judged, KernelTuning, Launches, _Search, tune, tuned
-from nvir.tune.weights import RunWeights, kernel_loops, once, weights
+from nvir.tune.weights import RunWeights, anchor, kernel_loops, once, weights
 from tests.equivalence import same_behaviour
 from tests.gpu.test_launch import Timed
 
@@ -184,6 +185,53 @@ def test_code_that_hardly_fits_is_timed_with_its_loads_under_way():
         w = weights(body, [loop], once(predicted_body(k, SM_80), SM_80), SM_80)
         times.append(kernel_time(body, SM_80, w, "l2").cycles(16).one_warp)
     assert times[1] < 0.6 * times[0]
+
+
+def test_what_a_pipeline_leaves_is_run_last():
+    """Its kernel and the loop that does the rest have one copy each; in a prediction the rest
+    stands first."""
+    _, k = kernel_of(UNKNOWN)
+    loops = kernel_loops(k, {"LOOP": 103}, {}, {})
+    single = once(predicted_body(k, SM_80), SM_80)
+    made = next(made for s, made, _ in every(UNKNOWN) if s == LoopSetting(None, 1))
+    assert made is not None
+    body = predicted_body(made, SM_80, timed=True)
+    w = weights(body, loops, single, SM_80)
+    late = {m.header: any(i.line & LATE for b in m.blocks for i in body.blocks[b].instructions)
+            for m in body.loops}
+    kernel, rest = sorted(late, key=late.__getitem__)
+    assert not late[kernel]
+    assert late[rest]
+    assert (w.trips[kernel] >= 102, w.trips[rest]) == (True, 0)
+
+
+def test_the_next_load_takes_the_register_of_the_last_in_code_that_is_timed():
+    """So the sum of this iteration stands before the load for the next, and the branch last."""
+    made = next(made for s, made, _ in every(UNKNOWN) if s == LoopSetting(None, 1))
+    body = predicted_body(made, SM_80, timed=True)
+    loop = next(m for m in body.loops
+                if not any(i.line & LATE for i in body.blocks[m.header].instructions))
+    code = body.blocks[loop.header].instructions
+    names = [i.family for i in code]
+    load, fused = code[names.index("LDG")], code[names.index("FFMA")]
+    assert names.index("FFMA") < names.index("LDG")
+    assert set(load.writes) <= set(fused.reads)
+    assert "MOV" not in names
+    assert names[-1] == "BRA"
+
+
+def test_copies_are_counted_by_all_that_a_loop_does_where_accesses_have_other_lines():
+    _, k = kernel_of(UNKNOWN)
+    (load,) = [i.line for i in k.loops()[0].header if i.form.reads]
+    (loop,) = kernel_loops(k, {}, {}, {})
+    single = once(predicted_body(k, SM_80), SM_80)
+    anchor([loop], single)
+    assert loop.anchors == {load}
+    assert loop.accesses
+    del single[-load]
+    anchor([loop], single)
+    assert loop.anchors == loop.own
+    assert not loop.accesses
 
 
 def test_full_occupancy_costs_what_issue_slots_and_latency_leave():

@@ -260,15 +260,11 @@ def only_low_words(value: Instruction) -> bool:
     return all(u.form.kind in _BY_WORDS and u.form.guard is None for u in value.users)
 
 
-def only_addresses(value: Instruction) -> bool:
-    """Whether all readers are accesses that have this value as their address."""
-    for user in value.users:
-        f = user.form
-        accesses = f.kind in (OpKind.LOAD, OpKind.STORE) or f.name == "ldmatrix"
-        if not f.addresses or not accesses:
-            return False
-        bases = {base for base, _ in f.addresses}
-        for k, v in enumerate(user._operands):
-            if v is value and k not in bases:
-                return False
-    return True
+def is_address_of(user: Instruction, value: Instruction) -> bool:
+    """Whether an instruction is an access that has this value as its address and nothing else."""
+    f = user.form
+    accesses = f.kind in (OpKind.LOAD, OpKind.STORE) or f.name == "ldmatrix"
+    if not f.addresses or not accesses:
+        return False
+    bases = {base for base, _ in f.addresses}
+    return all(v is not value or k in bases for k, v in enumerate(user._operands))

@@ -22,13 +22,13 @@ import bisect
 from collections.abc import Mapping
 
 from nvir.analysis.liveness import Liveness, liveness
+from nvir.assembler.displaced import Displacements
 from nvir.assembler.regalloc.code import PLAIN, Code, Op, Region, pressures
 from nvir.assembler.regalloc.facts import (
     Facts,
     facts_of,
     is_extended,
     one_sum,
-    only_addresses,
     only_low_words,
     only_sums,
 )
@@ -40,7 +40,6 @@ from nvir.assembler.regalloc.tables import (
     BY_LITERAL,
     CALLEES,
     LOADED,
-    OFFSETS,
     SYSTEM,
 )
 from nvir.assembler.regalloc.words import low_words, takes_sign
@@ -86,6 +85,7 @@ class Lowering:
         self.calls: dict[tuple[str, Type | None], int] = {}  # of slow routines, once asked for
         self.low: set[Instruction] = set()  # only the low word is asked for
         self.long = LongArithmetic(self)
+        self.displaced = Displacements()
 
     def run(self) -> Lowering:
         done: set[Block] = set()
@@ -480,11 +480,9 @@ class Lowering:
             if not fits:
                 return self._extends(i, home, ops)
         else:
-            literal = i._operands[1]
-            fits = (
-                isinstance(literal, Constant) and isinstance(literal.value, int)
-                and -OFFSETS <= literal.value < OFFSETS and only_addresses(i)
-            )
+            other = self.displaced.home(i)
+            home = ids.get(other, -1) if other is not None else -1
+            fits = home >= 0
         if fits:
             ids[i] = home
         return fits
