@@ -16,7 +16,7 @@ from nvir.ir.loops import natural_loops
 from nvir.sm import DependenceGraph, check_schedule, profile
 from nvir.sm.loopgraph import LoopGraph, loop_graph
 from nvir.sm.mii import minimum_ii
-from nvir.sm.schedule.anneal import Annealer
+from nvir.sm.schedule.anneal import Annealer, Slots
 from nvir.sm.schedule.bounds import is_crowded
 from nvir.sm.schedule.cpsat import fewest_registers, solve
 from nvir.sm.schedule.deal import deal_anew
@@ -175,8 +175,21 @@ def test_exchanged_operations_are_a_schedule_of_fewer_registers(seed: int) -> No
     work.shorten()
     assert sum(work.lives) <= before
     times = work.level()
-    assert max(work.live) == measure(values, made.ii, times).max_live
+    assert work.max_live == measure(values, made.ii, times).max_live
     assert valid(found, made.ii, times, table.pipes)
+
+
+def test_counts_of_slots_add_up_in_one_integer() -> None:
+    slots, plain = Slots(5), [0] * 5
+    counts = 0
+    for start, length, size in ((3, 4, 2), (7, 11, 1), (0, 0, 9), (4, 5, 300)):
+        counts += size * slots.of(start, length)
+        for t in range(start, start + length):
+            plain[t % 5] += size
+    most = max(plain)
+    assert slots.crest(counts) == most * 5 + plain.count(most)
+    counts -= 300 * slots.of(4, 5)
+    assert slots.crest(counts) == 4 * 5 + 4
 
 
 def test_exchange_works_where_every_slot_is_taken() -> None:
@@ -189,7 +202,7 @@ def test_exchange_works_where_every_slot_is_taken() -> None:
     before = sum(work.lives)
     work.shorten()
     work.level()
-    assert max(work.live) == 8 < made.max_live
+    assert work.max_live == 8 < made.max_live
     assert sum(work.lives) == 81 < before
 
 

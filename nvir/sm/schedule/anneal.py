@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 
 from nvir.sm.graph import DependenceGraph
 from nvir.sm.schedule.ims import Weighted
-from nvir.sm.schedule.lifetimes import Values, measure
+from nvir.sm.schedule.lifetimes import Values
 from nvir.sm.schedule.reservations import ReservationTable
 from nvir.sm.schedule.stages import move_stages
 
@@ -64,13 +65,15 @@ class Annealer:
         self.mates = _mates(graph)
         self.random = random.Random(seed)
         self.lives = [self._life(n) for n in range(count)]
-        self.live: list[int] = []  # of each slot, while slots are counted
+        self.live = 0  # registers of each slot, side by side as in Slots
+        self.slots: Slots | None = None  # while slots are counted
         self.crest = 0  # what the fullest of them cost
 
-    def shorten(self) -> None:
-        """The sum of lives is made small."""
+    def shorten(self, share: float = 1.0, heat: float = 1.0) -> None:
+        """The sum of lives is made small, by a share of the trials from a share of the heat on."""
         self._move_stages()
-        self._anneal(min(MOST, TRIALS * len(self.times)), max(4.0, self.ii / 8))
+        trials = int(min(MOST, TRIALS * len(self.times)) * share)
+        self._anneal(trials, heat * max(4.0, self.ii / 8))
         self._move_stages()
 
     def level(self) -> list[int]:
@@ -81,6 +84,11 @@ class Annealer:
         self._move_stages()
         self._count_slots()
         return list(self.times)
+
+    @property
+    def max_live(self) -> int:
+        """Registers live in the fullest slot, while slots are counted."""
+        return (self.crest - 1) // self.ii
 
     def _move_stages(self) -> None:
         self.times = move_stages(self.graph, self.ii, self.times, self.values, self.succs)
@@ -101,7 +109,7 @@ class Annealer:
         self.table.move(self.times, times, units)
         self.times = times
         self.lives = [self._life(n) for n in range(len(times))]
-        if self.live:
+        if self.slots is not None:
             self._count_slots()
 
     def _cost(self) -> int:
@@ -116,9 +124,8 @@ class Annealer:
         some: Sequence[int] = self.touched[moves[0][0]]
         if len(moves) > 1:
             some = list(dict.fromkeys(v for n, _ in moves for v in self.touched[n]))
-        crest = self.crest
-        if self.live:
-            self._add(some, -1)
+        slots, crest = self.slots, self.crest
+        live = self.live - self._counted(some) if slots is not None else 0
         for n, t in moves:
             self.times[n] = t
         lives = [self._life(v) for v in some]
@@ -126,22 +133,19 @@ class Annealer:
         change = sum(lives) - sum(before)
         for v, life in zip(some, lives, strict=True):
             self.lives[v] = life
-        if self.live:
-            self._add(some, 1)
-            self.crest = self._fullest()
+        if slots is not None:
+            live += self._counted(some)
+            self.crest = slots.crest(live)
             change += self.crest - crest
         good = change <= 0 or self.random.random() < math.exp(-change / heat)
         if good and self._book(old, moves):
+            self.live = live
             return change
-        if self.live:
-            self._add(some, -1)
         for n, t in old:
             self.times[n] = t
         for v, life in zip(some, before, strict=True):
             self.lives[v] = life
-        if self.live:
-            self._add(some, 1)
-            self.crest = crest
+        self.crest = crest
         return 0
 
     # --------------------------------------------------------------- moves
@@ -234,28 +238,41 @@ class Annealer:
         return self.values.sizes[n] * (end - start)
 
     def _count_slots(self) -> None:
-        self.live = measure(self.values, self.ii, self.times).live
-        self.crest = self._fullest()
+        self.slots = self.slots or Slots(self.ii)
+        self.live = self._counted(range(len(self.times)))
+        self.crest = self.slots.crest(self.live)
 
-    def _fullest(self) -> int:
+    def _counted(self, some: Iterable[int]) -> int:
+        """The slots in which some values live."""
+        slots, times, lives, sizes = self.slots, self.times, self.lives, self.values.sizes
+        assert slots is not None
+        return sum([
+            sizes[v] * slots.of(times[v], lives[v] // sizes[v]) for v in some if lives[v]])
+
+
+class Slots:
+    """Counts of the slots of an interval, 16 bits each, in one integer: they add and subtract as
+    a whole."""
+
+    def __init__(self, ii: int) -> None:
+        self.ii = ii
+        self.first = [0]  # a one in each of the first so many slots
+        for slot in range(ii):
+            self.first.append(self.first[-1] | 1 << 16 * slot)
+        self.full = (1 << 16 * ii) - 1
+
+    def of(self, start: int, length: int) -> int:
+        """The slots of something that lives so many cycles, once for each time around."""
+        ii = self.ii
+        whole, part = divmod(length, ii)
+        ones = self.first[part] << 16 * (start % ii)
+        return whole * self.first[ii] + (ones & self.full) + (ones >> 16 * ii)
+
+    def crest(self, counts: int) -> int:
         """What the fullest slots cost: an interval for each register, a cycle for each slot."""
-        most = max(self.live)
-        return most * self.ii + self.live.count(most)
-
-    def _add(self, some: Sequence[int], sign: int) -> None:
-        """Count some values in, or out of, the slots in which they live."""
-        live, ii, sizes = self.live, self.ii, self.values.sizes
-        for v in some:
-            size = sizes[v] * sign
-            whole, part = divmod(self.lives[v] // sizes[v], ii)
-            if whole:
-                for slot in range(ii):
-                    live[slot] += whole * size
-            first = self.times[v] % ii
-            for slot in range(first, min(first + part, ii)):
-                live[slot] += size
-            for slot in range(first + part - ii):
-                live[slot] += size
+        found = memoryview(counts.to_bytes(2 * self.ii, sys.byteorder)).cast("H").tolist()
+        most = max(found)
+        return most * self.ii + found.count(most)
 
 
 def _mates(graph: DependenceGraph) -> list[list[int]]:
