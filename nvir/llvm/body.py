@@ -33,7 +33,7 @@ from nvir.llvm.lexer import Stop, name_in
 from nvir.llvm.metadata import KINDS, kind_problem
 
 _NOT_DONE = frozenset((
-    "indirectbr", "invoke", "callbr", "resume", "landingpad", "va_arg", "catchswitch", "catchret",
+    "indirectbr", "invoke", "callbr", "resume", "landingpad", "catchswitch", "catchret",
     "cleanupret", "catchpad", "cleanuppad", "ptrtoaddr",
 ))
 ORDERINGS = frozenset(("unordered", "monotonic", "acquire", "release", "acq_rel", "seq_cst"))

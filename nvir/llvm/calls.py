@@ -79,8 +79,6 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
         if made is not None:
             return made if made.type is not ty.VOID else None
     values = tuple(operands) if direct else (callee, *operands)
-    if isinstance(t, ty.FunctionType) and t.variadic and not direct:
-        b.unsupported("a call of a variadic function by a pointer", at)
     known = callee if direct else None
     if result_attributes or attributes or any(arguments) or bundles:
         info: CallInfo = NvvmCall(
@@ -90,6 +88,8 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
     else:
         info = CallInfo(len(values), callee=known)
     call = Instruction(nvvm_form(spelling), values, result, aux=info)
+    if isinstance(t, ty.FunctionType) and t.variadic and not direct:
+        b.reader.by_pointer[call] = len(t.params)
     if intrinsic and not (fits and f in b.reader.by_types):
         _hold_to_row(b, f, call, callee_at)
     if row == "musttail":

@@ -14,8 +14,10 @@ from nvir.ir import types as ty
 from nvir.ir.opcodes.nvvm import FLOAT_TESTS, INT_TESTS
 from nvir.ir.verify.nvvm import element, gep_problem, member
 from nvir.llvm.calls import fast_of, read_call
+from nvir.llvm.expand.upgrade import Expander
 from nvir.llvm.grammar import FLAGS, UNSIZED
 from nvir.llvm.lexer import Stop
+from nvir.llvm.variadic import next_argument
 
 if TYPE_CHECKING:
     from nvir.llvm.body import DefinitionReader
@@ -364,6 +366,19 @@ def _switch(body: DefinitionReader, row: str) -> Instruction:
     return Instruction(nvvm_form(row), tuple(operands), aux=tuple(blocks))
 
 
+def _va_arg(body: DefinitionReader, row: str) -> Value:
+    """The next further argument: at its alignment; the list moves on behind it."""
+    at = body.k
+    place = body.typed()
+    if not isinstance(place.type, ty.PointerType):
+        body.fail("a pointer", at)
+    body.expect(",")
+    at = body.k
+    t = body.type()
+    body.concrete(t, at)
+    return next_argument(Expander(body, row, t), place, t)
+
+
 def _unreachable(body: DefinitionReader, row: str) -> Instruction:
     return Instruction(nvvm_form(row), (), aux=())
 
@@ -393,7 +408,7 @@ METHODS: dict[str, Any] = {
     "fence": _fence, "extractvalue": _extractvalue, "insertvalue": _insertvalue,
     "extractelement": _extractelement, "insertelement": _insertelement,
     "shufflevector": _shufflevector, "phi": _phi, "ret": _ret, "br": _br,
-    "switch": _switch, "unreachable": _unreachable, "call": _call,
+    "switch": _switch, "va_arg": _va_arg, "unreachable": _unreachable, "call": _call,
     "tail": _call, "musttail": _call, "notail": _call,
     **dict.fromkeys(_BINARY, _binary), **dict.fromkeys(_CASTS, _cast),
 }

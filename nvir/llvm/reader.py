@@ -23,6 +23,7 @@ from nvir.ir import (
     Argument,
     Diagnostic,
     Function,
+    Instruction,
     Module,
     ParseError,
     Unsupported,
@@ -113,6 +114,7 @@ class _ModuleReader(SymbolReader):
         self.defined: set[str] = set()
         self.by_types: set[Function] = set()  # intrinsics whose calls their types decide
         self.intrinsics: dict[str, Function] = {}  # declared ones by their names
+        self.by_pointer: dict[Instruction, int] = {}  # variadic calls: named arguments
         self.expanded: set[str] = set()  # intrinsics that are other code now, of some calls
         self.kept: set[str] = set()  # and those of which a call stays
 
@@ -136,7 +138,8 @@ class _ModuleReader(SymbolReader):
             body.read(start, end)
         if not self.errors:
             try:
-                lower_variadics(self.module, lambda i: self.text.first[i.line - 1])
+                lower_variadics(self.module, self.by_pointer,
+                                lambda i: self.text.first[i.line - 1])
             except Stop as e:
                 self.stopped(e)
         for token, at in self.struct_uses.items():

@@ -30,6 +30,18 @@ define void @g(ptr addrspace(1) %p) {
 """
 
 
+def test_a_pointer_that_is_a_number_is_not_nonnull():
+    """libnvvm ended its process where an integer had an attribute of pointers."""
+    text = legal("""define void @f(ptr addrspace(3) %p, ptr %q) {
+  call void asm sideeffect "st.shared.b32 [$0], 1;", "r"(ptr addrspace(3) nonnull %p)
+  call void @g(ptr nonnull %q)
+  ret void
+}
+declare void @g(ptr)""", "llvm7")
+    assert "(i32 %0)" in text
+    assert "(i8* nonnull %q)" in text
+
+
 def test_llvm_7_gets_integers():
     text = legal(ASM, "llvm7")
     assert "setp.ne.u32 nvir_p2, $2, 0;" in text
@@ -103,3 +115,34 @@ def test_older_warp_intrinsics_are_read_as_the_newer(call, name):
                      "  %v = extractvalue { i32, i1 } %r, 0\n  ret i32 %v\n}\n")
     run_passes(m, preset(1), verify=True)
     assert name in nvir.print_ptx(m)
+
+
+def test_tied_operands_of_operations_under_way_are_not_copied() -> None:
+    """The second product adds to what the first still writes: no copy may read it before the
+    wait."""
+    outputs = "=f,=f,=f,=f,0,1,2,3,l,l"
+    product = ('asm sideeffect "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0,$1,$2,$3}, '
+               f'$8, $9, 1, 1, 1, 0, 0;", "{outputs}"')
+    four = "{float, float, float, float}"
+    lines = []
+    for k, of in enumerate(("float %f", None)):
+        given = [of] * 4 if of else [f"float %a0.{j}" for j in range(4)]
+        lines.append(f"%r{k} = call {four} {product}({', '.join(given)}, i64 %d, i64 %d)")
+        lines += [f"%a{k}.{j} = extractvalue {four} %r{k}, {j}" for j in range(4)]
+    body = "\n  ".join(lines)
+    module = nvir.read_ll(f"""define ptx_kernel void @k(ptr %p, float %f, i64 %d) {{
+  call void @llvm.nvvm.wgmma.fence.sync.aligned()
+  {body}
+  call void @llvm.nvvm.wgmma.commit_group.sync.aligned()
+  call void @llvm.nvvm.wgmma.wait_group.sync.aligned(i64 0)
+  store float %a1.2, ptr %p
+  ret void
+}}
+declare void @llvm.nvvm.wgmma.fence.sync.aligned()
+declare void @llvm.nvvm.wgmma.commit_group.sync.aligned()
+declare void @llvm.nvvm.wgmma.wait_group.sync.aligned(i64)
+""")
+    module.target = "sm_90a"
+    nvir.run_passes(module, preset(3), verify=True)
+    between = nvir.print_ptx(module).split("wgmma.mma_async")[1]
+    assert "mov" not in between

@@ -20,7 +20,7 @@ import attrs
 from nvir.ir import CallInfo, Instruction, Value, undef
 from nvir.ir import types as ty
 from nvir.ir.nvvm import Builder
-from nvir.ir.nvvm_values import InlineAsm
+from nvir.ir.nvvm_values import InlineAsm, NvvmCall
 
 
 def fit(i: Instruction, asm: InlineAsm, dialect: str) -> bool:
@@ -46,6 +46,11 @@ def fit(i: Instruction, asm: InlineAsm, dialect: str) -> bool:
     whole = ty.VOID if not results else results[0] if len(results) == 1 else ty.struct(results)
     assert isinstance(i.aux, CallInfo)
     info = attrs.evolve(i.aux, callee=new_asm)
+    if isinstance(info, NvvmCall) and info.arguments:  # a number is not `nonnull`
+        info.arguments = tuple(
+            a if v.type is old.type else ()
+            for a, v, old in zip(info.arguments, operands, i.operands, strict=False)
+        )
     new = b.insert(i.form.spelling, tuple(operands), whole, i.name or "", info)
     _give_back(b, i, new, made)
     return True

@@ -112,12 +112,17 @@ def _replacement(m: re.Match[str], names: dict[int, str]) -> str:
 
 
 @functools.lru_cache(maxsize=256)  # JIT compilers write the same ones in every module
-def _template(source: str) -> tuple[Function, bool]:
+def _template(source: str, copies: int) -> tuple[Function, bool]:
     """The function that a template was written as, not to be changed; whether it has more than
-    statements of its own registers."""
+    statements of its own registers. The copies at its head are names: what they copy may be in
+    use by operations under way, which no copy may read."""
     from nvir.ptx.reader import read_ptx
 
     f = read_ptx(source)["$asm"]
+    for _ in range(copies):
+        mov = f.entry.first
+        assert mov is not None
+        mov.replace_with(mov.operands[0])
     return f, bool(f.locals) or any(i.form.is_call for i in f.instructions())
 
 
@@ -139,7 +144,7 @@ def _read(
     body = "\n".join([*copies, _statements(text)])
     source = f"{head}{symbols}.func {results}$asm({taken})\n{{\n{{\n{body}\n}}\nret;\n}}\n"
     try:
-        function, more = _template(source)
+        function, more = _template(source, len(copies))
     except ParseError as e:
         raise s.fail(f'inline assembly "{asm.template}": {e.errors[0].message}') from e
     if more:
