@@ -80,3 +80,21 @@ def test_what_nobody_has_stays_declared():
                           "  %y = call float @__nv_nothing(float %x)\n  ret float %y\n}\n")
     run_passes(module, "link-libdevice", verify=True)
     assert not module["__nv_nothing"].blocks
+
+
+@pytest.mark.parametrize(("flag", "answer"), [
+    ("", 1), ('!llvm.module.flags = !{!0}\n!0 = !{i32 4, !"nvvm-reflect-ftz", i32 0}\n', 0),
+    ('!llvm.module.flags = !{!0}\n!0 = !{i32 1, !"wchar_size", i32 4}\n', 1),
+])
+def test_roots_are_as_precise_as_the_texts_compiler_has_them(flag, answer):
+    """libnvvm's default where nothing says that the text is LLVM's."""
+    word = "__CUDA_PREC_SQRT"
+    module = nvir.read_ll(f"""@.str = private constant [{len(word) + 1} x i8] c"{word}\\00"
+declare i32 @__nvvm_reflect(ptr)
+define i32 @f() {{
+  %r = call i32 @__nvvm_reflect(ptr @.str)
+  ret i32 %r
+}}
+{flag}""")
+    run_passes(module, "link-libdevice", verify=True)
+    assert f"ret i32 {answer}" in nvir.print_ll(module, "llvm20")

@@ -12,7 +12,9 @@ Method   The bodies come from `SOURCE`, which is NVIDIA's libdevice where it is 
 Keeps    what nobody has a body for: it stays declared.
 Cost     One visit an instruction; a body is made once.
 Source   "Libdevice User's Guide"; "NVVM IR Specification", Reflection Parameters, whose defaults
-         hold: no flushing, precise division and square roots.
+         hold: no flushing, precise division and square roots. A module that has LLVM's flag
+         `nvvm-reflect-ftz` went by way of LLVM, whose NVVMReflect answers 0 to what it does not
+         know: roots that libdevice, linked there, asks for are approximate.
 """
 
 from __future__ import annotations
@@ -42,13 +44,13 @@ def run(module: Module, ctx: Context) -> bool:
         if str(f.name).startswith(_PREFIX) and not f.blocks and not find(str(f.name))
     ]
     wanted = [f for f in wanted if f in _called(module)]
-    changed = False
+    changed = bool(_flags(module, "nvvm-reflect-ftz")) and _reflect(module, precise=0)
     if wanted:
         source = importlib.import_module(SOURCE)
         ftz = bool(_flag(module, "nvvm-reflect-ftz"))
         made = source.bodies([str(f.name) for f in wanted], module, ftz)
         changed = _link(module, made, {str(f.name) for f in wanted}, ctx)
-    return _reflect(module) or changed
+    return _reflect(module, precise=1) or changed
 
 
 def _called(module: Module) -> set[Any]:
@@ -102,12 +104,12 @@ def _fill(target: Function, copy: Function) -> None:
 # ---------------------------------------------------------------- reflection
 
 
-def _reflect(module: Module) -> bool:
-    """Put in what `__nvvm_reflect` answers."""
+def _reflect(module: Module, precise: int) -> bool:
+    """Put in what `__nvvm_reflect` answers; `precise`: of division and square roots."""
     changed = False
     for f in module.functions:
         for i in [i for i in f.instructions() if _asks(i)]:
-            answer = _answer(i, module)
+            answer = _answer(i, module, precise)
             if answer is not None:
                 i.replace_with(constant(i.type, answer))
                 changed = True
@@ -118,7 +120,7 @@ def _asks(i: Instruction) -> bool:
     return isinstance(i.aux, CallInfo) and getattr(i.aux.callee, "name", "") in _REFLECT
 
 
-def _answer(i: Instruction, module: Module) -> int | None:
+def _answer(i: Instruction, module: Module, precise: int) -> int | None:
     names = [s for s in symbols_in(i.operands[0]) if isinstance(s, Variable)]
     init = names[0].init if len(names) == 1 else None
     if not isinstance(init, Constant) or not isinstance(init.value, tuple):
@@ -128,10 +130,14 @@ def _answer(i: Instruction, module: Module) -> int | None:
         return (capability(module.target) or 80) * 10
     if word == "__CUDA_FTZ":
         return _flag(module, "nvvm-reflect-ftz")
-    return int(word in ("__CUDA_PREC_DIV", "__CUDA_PREC_SQRT"))
+    return precise if word in ("__CUDA_PREC_DIV", "__CUDA_PREC_SQRT") else 0
 
 
 def _flag(module: Module, name: str) -> int:
     """The value of a module flag; 0 without."""
+    return next((int(n[2].value) for n in _flags(module, name)), 0)
+
+
+def _flags(module: Module, name: str) -> list[Any]:
     nodes = (module.aux or {}).get("metadata", {}).get("llvm.module.flags", ())
-    return next((int(n[2].value) for n in nodes if n and n[1] == name), 0)
+    return [n for n in nodes if n and n[1] == name]
