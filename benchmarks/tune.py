@@ -13,7 +13,8 @@ at full occupancy of the code that comes of it, loops in it left out, in the ker
 over those in the kernel as it is.
 
 --model     judges by predicted code too, and ranks: Spearman's correlation, within each kernel, of
-            the cycles of all candidates by predicted and by real code
+            the cycles of all candidates by predicted and by real code; 0 where the prediction has
+            them alike, of kernels whose real figures are within TIE of each other none
 Every module with changed kernels is printed, assembled again, and its changed kernels are run in
 the interpreter beside the original, on operands apart and on operands that are one buffer.
 """
@@ -36,7 +37,7 @@ import numpy as np
 import nvir
 from nvir import toolchain
 from nvir.sm.profile import profile_for
-from nvir.tune.search import WORSE, KernelTuning, tune, tuned
+from nvir.tune.search import TIE, WORSE, KernelTuning, tune, tuned
 from tests.equivalence import Inputs, behaviour, check_same
 from tests.equivalence import run as launch
 
@@ -96,7 +97,7 @@ def rank(a: Sequence[float], b: Sequence[float]) -> float:
     try:
         return statistics.correlation(ranks(a), ranks(b))
     except statistics.StatisticsError:  # all alike
-        return math.nan
+        return 0.0
 
 
 def together(real: KernelTuning, model: KernelTuning) -> Iterator[tuple[float, float]]:
@@ -174,8 +175,9 @@ def main() -> None:
             model = tune(module, profile, module.target, judge="model")
             for a, b in zip(found.kernels, model.kernels, strict=True):
                 pairs = list(together(a, b))
-                if len(pairs) > 3:
-                    ranks.append(rank([x for x, _ in pairs], [y for _, y in pairs]))
+                here = [x for x, _ in pairs]
+                if len(pairs) > 3 and max(here) > min(here) * TIE:
+                    ranks.append(rank(here, [y for _, y in pairs]))
         with contextlib.suppress(nvir.NvirError):
             outcomes += [(path.name, o) for o in emitted(path, module, found, profile)]
         print(f"{path.name[-60:]:60} {loops:3} loops, {times[-1][0]:.1f} s", flush=True)
@@ -205,9 +207,8 @@ def summary(
           f"{mean([x for x, _ in loops]):.3f}; {len(found)} with a winner: "
           f"{mean([x for x, _ in found]):.3f}")
     if ranks:
-        known = [r for r in ranks if not math.isnan(r)]
-        print(f"rank correlation of predicted with real cycles, {len(known)} kernels: mean "
-              f"{statistics.fmean(known):.2f}, median {statistics.median(known):.2f}")
+        print(f"rank correlation of predicted with real cycles, {len(ranks)} kernels: mean "
+              f"{statistics.fmean(ranks):.2f}, median {statistics.median(ranks):.2f}")
     kinds: dict[str, int] = {}
     for name, o in outcomes:
         kinds[o if o in ("equal", "not run") else "other"] = 1 + kinds.get(

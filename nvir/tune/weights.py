@@ -50,6 +50,13 @@ class KernelLoop:
     accesses: bool
     own: frozenset[int]
 
+    def outer(self) -> Iterator[KernelLoop]:
+        """The loops around it, the innermost first."""
+        around = self.parent
+        while around is not None:
+            yield around
+            around = around.parent
+
     @property
     def counts(self) -> range:
         """The counts that it is taken to have, equally often."""
@@ -130,7 +137,8 @@ def executed(
     given: RunWeights, profile: Profile,
 ) -> dict[str, float]:
     """How many iterations of each loop a body runs by its weights. The bodies of one kernel agree,
-    or the weights of one are wrong."""
+    or the weights of one are wrong. A loop without accesses is left out where those of a loop in it
+    tell."""
     runs: Counter[int] = Counter()
     times: dict[int, float] = {-1: 1.0}
     for m in body.loops:  # outer before inner
@@ -141,7 +149,10 @@ def executed(
         for k, count in _lines(b, profile).items():
             runs[k] += count * n  # type: ignore[assignment]  # shares of runs
     found = {}
+    told = {around.name for x in loops if x.accesses for around in x.outer()}
     for x in loops:
+        if x.name in told and not x.accesses:
+            continue
         ratios = [runs[k] / single[k] for k in _keys(x) if single.get(k)]
         found[x.name] = max(ratios, default=0.0) if x.accesses else _upper(ratios)
     return found
@@ -224,8 +235,14 @@ class _Dealing:
         return None
 
     def _copies(self, m: BodyLoop) -> int:
-        """Iterations of the kernel's loop in one of a machine loop."""
+        """Iterations of the kernel's loop in one of a machine loop: one where a loop within is left
+        and no access tells, for what is made for that loop's copies is none of this one."""
         loop = self.owner[m.header]
+        inner = (self.owner[x.header] for x in self.body.loops if x.parent is m)
+        if loop is not None and not loop.accesses and any(
+            x is not None and loop in x.outer() for x in inner
+        ):
+            return 1
         own = [b for b in m.blocks if self.body.blocks[b].loop is m]
         return max(1, self.copies_of(loop, own)) if loop is not None else 1
 

@@ -30,7 +30,7 @@ from nvir.tune.candidates import (
 )
 from nvir.tune.judge import Cycles, KernelTime, kernel_time
 from nvir.tune.search import FULL, WORSE, Judged, KernelTuning, Launches, _Search, tune, tuned
-from nvir.tune.weights import RunWeights, anchor, kernel_loops, once, weights
+from nvir.tune.weights import RunWeights, anchor, executed, kernel_loops, once, weights
 from tests.equivalence import same_behaviour
 from tests.gpu.test_launch import Timed
 
@@ -218,6 +218,22 @@ def test_the_next_load_takes_the_register_of_the_last_in_code_that_is_timed():
     assert set(load.writes) <= set(fused.reads)
     assert "MOV" not in names
     assert names[-1] == "BRA"
+
+
+@needs_ptxas
+def test_a_loop_around_an_unrolled_one_has_one_copy():
+    """It accesses nothing, and what is made in it for the copies within stands there often."""
+    text = UNKNOWN.replace("  mov.u32 %r3, 0;\nLOOP:", "OUTER:\n  mov.u32 %r3, %r2;\nLOOP:")
+    text = text.replace(
+        "DONE:", "  add.s32 %r4, %r4, 1;\n  setp.lt.s32 %p1, %r4, 9;\n  @%p1 bra OUTER;\nDONE:"
+    ).replace("  mov.f32 %f1,", "  mov.u32 %r4, 0;\n  mov.f32 %f1,")
+    (rolled, wide), k = codes(text, [LoopSetting(1), LoopSetting(8)])
+    loops = kernel_loops(k, {"LOOP": 100, "OUTER": 9}, {}, {})
+    assert [x.accesses for x in loops] == [False, True]
+    single = once(rolled.body, SM_80)
+    w = weights(wide.body, loops, single, SM_80)
+    assert [w.trips[m.header] for m in wide.body.loops if m.parent is None] == [9]
+    assert executed(wide.body, loops, single, w, SM_80) == {"LOOP": pytest.approx(900, rel=0.05)}
 
 
 def test_copies_are_counted_by_all_that_a_loop_does_where_accesses_have_other_lines():
