@@ -93,9 +93,10 @@ def _alone(ask: Callable[[Instruction], str | None]) -> _Ask:
     return lambda i, f, c: ask(i)
 
 
+_SPELLED: _Rules = tuple((code, _spelled(code)) for code in ("modifiers", "operands", "version"))
 _RULES: _Rules = (  # the first of a code tells what is wrong
     ("version", _special("version")), ("types", _special("types")),
-    *((code, _spelled(code)) for code in ("modifiers", "operands", "version")),
+    *_SPELLED,
     *(("operands", _alone(ask)) for ask in (
         place_problem, symbol_problem, discard_problem, texture_problem, vector_problem,
         fragment_problem)),
@@ -113,6 +114,7 @@ _UNKNOWN: _Rules = (
 )
 _UNKNOWN_MODIFIER: _Rules = (("modifiers", lambda i, f, c: (
     f"no modifier .{unknown_modifiers(i.form)[0]} of {i.form.name} is known")),)
+_OF_FORMS = frozenset((*_SPELLED, *_UNKNOWN, *_UNKNOWN_MODIFIER))  # they look at no operand
 
 
 def _rules_of(f: Form, module: Module) -> _Rules:
@@ -124,6 +126,7 @@ def _rules_of(f: Form, module: Module) -> _Rules:
     return _OF_CALLS if f.is_call else () if f.op.pseudo else _RULES
 
 
+_NO_OPERANDS: tuple[tuple[()], tuple[()]] = ((), ())
 _Broken = dict[tuple[object, ...], _Rules]  # by all that rules ask of a statement
 MOST_KNOWN = 1 << 16  # statements of which it is kept what they break
 
@@ -149,9 +152,11 @@ class _Statements:
 
     def problems(self, f: Function, raw: RawFunction) -> Iterator[tuple[Instruction, str, str]]:
         """Each broken rule: the instruction, the code and the message."""
-        calls = self.calls
-        for broken, key, i in self._asked(f, raw):
+        calls, apart = self.calls, Apart(raw)
+        for broken, key, item in self._asked(f, raw):
             known = broken.get(key)
+            bare = known is not None and _OF_FORMS.issuperset(known)
+            i = apart.instruction(item[:1] + _NO_OPERANDS + item[3:] if bare else item)
             if known is not None:
                 told = ((code, ask(i, f, calls)) for code, ask in known)
                 yield from ((i, code, message) for code, message in told if message is not None)
@@ -165,10 +170,9 @@ class _Statements:
 
     def _asked(
         self, function: Function, raw: RawFunction
-    ) -> Iterator[tuple[_Broken, tuple[object, ...], Instruction]]:
-        """What statements alike have in common, where it is kept what they break, and the
-        instruction; none that are known to break no rule."""
-        apart = Apart(raw)
+    ) -> Iterator[tuple[_Broken, tuple[object, ...], RawItem]]:
+        """Where it is kept what a statement breaks, what those like it have in common, and itself;
+        none that are known to break no rule."""
         types = [*raw.reg_types, None]  # the last is of what is thrown away
         for item in _items(raw):
             f, results, operands = item[:3]
@@ -186,7 +190,7 @@ class _Statements:
                     held.append(told.get(id(v)) or self._tell(v, told))
             held += [None, *[types[r] for r in results]]
             if broken.get(key := tuple(held)) != () and not f.is_phi:  # no text has phis
-                yield broken, key, apart.instruction(item)
+                yield broken, key, item
 
     def _tell(self, v: Value, told: dict[int, object]) -> object:
         """What rules ask of an operand that is no register."""
@@ -276,17 +280,10 @@ class _Check:
         return max(self.text.text.find(word, start, _line_end(self.text.text, start)), start)
 
     def _header(self, targets: tuple[str, ...], arch: str | None) -> None:
-        module = self.module
-        said = [*_TARGET.finditer(self.text.text, 0, 1 << 14)][-1:]
-        at = said[0].start(1) if said else 0
-        if module.target not in targets and not is_known(module.target):
-            self.tell("target", f"no target {module.target} is known", at)
-        elif arch is not None and (problem := arch_problem(module.target, arch)) is not None:
-            self.tell("target", f"the module's target {module.target} {problem}", at)
-        elif module.version < first_version(module.target):
-            first = ".".join(map(str, first_version(module.target)))
-            self.tell("version", f"{module.target} needs PTX {first}, the module says "
-                      f"{module.version[0]}.{module.version[1]}", at)
+        told = _header_problem(self.module.version, self.module.target, tuple(targets), arch)
+        if told is not None:
+            said = [*_TARGET.finditer(self.text.text, 0, 1 << 14)][-1:]
+            self.tell(*told, said[0].start(1) if said else 0)
 
     def _memory(self) -> None:
         """Constant memory of the module, shared memory of each kernel."""
@@ -322,6 +319,21 @@ class _Check:
             if found >= 0:
                 return found
         return at
+
+
+@functools.lru_cache(maxsize=64)
+def _header_problem(
+    version: tuple[int, int], target: str, targets: tuple[str, ...], arch: str | None
+) -> tuple[str, str] | None:
+    """Code and message of what is wrong with a module's target."""
+    if target not in targets and not is_known(target):
+        return "target", f"no target {target} is known"
+    if arch is not None and (problem := arch_problem(target, arch)) is not None:
+        return "target", f"the module's target {target} {problem}"
+    if version < (first := first_version(target)):
+        return "version", (f"{target} needs PTX {first[0]}.{first[1]}, the module says "
+                           f"{version[0]}.{version[1]}")
+    return None
 
 
 def _line_end(text: str, at: int) -> int:

@@ -25,8 +25,12 @@ from nvir.ptx.body import SINK, RawBlock, RawFunction
 from nvir.ptx.statements import RawItem
 
 
-def build(raw: RawFunction, function: Function, arguments: dict[int, Argument]) -> None:
-    """Fill `function` with the SSA form of `raw`; `arguments` are registers defined on entry."""
+def build(
+    raw: RawFunction, function: Function, arguments: dict[int, Argument],
+    most_phis: int | None = None,
+) -> bool:
+    """Fill `function` with the SSA form of `raw`; `arguments` are registers defined on entry.
+    Whether that took no more phis than it may; else the function stays empty."""
     blocks = raw.blocks
     _name_blocks(blocks, function)
     order, preds = _numbering(blocks)
@@ -34,7 +38,10 @@ def build(raw: RawFunction, function: Function, arguments: dict[int, Argument]) 
     reads = _exposed_reads(order, len(raw.reg_types))
     writes = _writes(order, arguments, reads)
     phis = place_phis(preds, tree, reads, writes, str(function.name))
+    if most_phis is not None and sum(map(len, phis)) > most_phis:
+        return False
     _Renaming(raw, function, order, preds).run(tree.idom, phis, arguments)
+    return True
 
 
 def _name_blocks(blocks: list[RawBlock], function: Function) -> None:

@@ -35,7 +35,7 @@ _ONE = r"[!-]?%s(?:\.[bh][0-3]+)?"
 _MANY = rf"\{{{_ONE}(?:,{_ONE})*\}}"
 _PART = rf"(?:(?:{_ONE}|{_MANY})(?:\|{_ONE})?|\[%s(?:\+?%s)*(?:,(?:{_ONE}|{_MANY}))*\])"
 PUNCTUATION = re.compile(rf"(?:{_PART}(?:,{_PART})*)?$")
-LABEL_ROW = re.compile(r"\s*\.(callprototype|calltargets|branchtargets)\b([^;]*);")
+LABEL_ROW = re.compile(r"\s*\.(callprototype|calltargets|branchtargets)\b([^;]*+);")
 LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)(?:\s+(\d+))?([^\n;]*)")
 LOC_NUMBERS = re.compile(r"\.loc(?:\s+\d+(?![\w.]))*\s+")  # up to what should be a number
 LOC_REST = re.compile(
@@ -52,7 +52,7 @@ PROTOTYPE = re.compile(
 )
 PRAGMA_TEXT = re.compile(r'\.pragma\s*((?:"[^"\n]*"\s*,?\s*)+);')
 REG = re.compile(r"\.reg\b([^;]*);")
-_TARGETS = re.compile(r"\bbra(?:\.uni)?\s+([\w$%]+)\s*;|\.branchtargets\b([^;]*);")
+_TARGETS = re.compile(r"\bbra(?:\.uni)?\s+([\w$%]+)\s*;|\.branchtargets\b([^;]*+)(?:;|\Z)")
 NEXT_FUNCTION = re.compile(r"\.(?:entry|func)\b")
 FUNCTION_HEAD = re.compile(r"(?:\.(?:visible|extern|weak)\s+)*\.(?:entry|func)\b")
 DIRECTIVE_END = re.compile(r"[;\n]")
