@@ -10,7 +10,7 @@ parts starting some intervals later, is done before and after (`stages`).
 Worse states are taken with a probability that falls (simulated annealing), from a fixed seed, so
 that chains of operations whose lives add up to the same drift together to where they end.
 
-Cost    10 us a trial, 20 us where slots are counted; see TRIALS, MOST.
+Cost    8 us a trial, 16 us where slots are counted; see TRIALS, MOST.
 Source  S. Kirkpatrick et al., "Optimization by Simulated Annealing", Science 220, 1983; the
         neighbourhood is own work.
 """
@@ -64,16 +64,15 @@ class Annealer:
         self.touched = [sorted(v for v in some if values.sizes[v]) for some in touched]
         self.mates = _mates(graph)
         self.random = random.Random(seed)
-        self.lives = [self._life(n) for n in range(count)]
+        self.lives = self._lives(range(count))
         self.live = 0  # registers of each slot, side by side as in Slots
         self.slots: Slots | None = None  # while slots are counted
         self.crest = 0  # what the fullest of them cost
 
-    def shorten(self, share: float = 1.0, heat: float = 1.0) -> None:
-        """The sum of lives is made small, by a share of the trials from a share of the heat on."""
+    def shorten(self) -> None:
+        """The sum of lives is made small."""
         self._move_stages()
-        trials = int(min(MOST, TRIALS * len(self.times)) * share)
-        self._anneal(trials, heat * max(4.0, self.ii / 8))
+        self._anneal(min(MOST, TRIALS * len(self.times)), max(4.0, self.ii / 8))
         self._move_stages()
 
     def level(self) -> list[int]:
@@ -92,7 +91,7 @@ class Annealer:
 
     def _move_stages(self) -> None:
         self.times = move_stages(self.graph, self.ii, self.times, self.values, self.succs)
-        self.lives = [self._life(n) for n in range(len(self.times))]
+        self.lives = self._lives(range(len(self.times)))
 
     # ------------------------------------------------------------ annealing
 
@@ -108,7 +107,7 @@ class Annealer:
                     least, times, units = cost, list(self.times), self.table.units
         self.table.move(self.times, times, units)
         self.times = times
-        self.lives = [self._life(n) for n in range(len(times))]
+        self.lives = self._lives(range(len(times)))
         if self.slots is not None:
             self._count_slots()
 
@@ -120,32 +119,29 @@ class Annealer:
         moves = self._proposal()
         if not moves:
             return 0
-        old = [(n, self.times[n]) for n, _ in moves]
+        times, lives, slots = self.times, self.lives, self.slots
         some: Sequence[int] = self.touched[moves[0][0]]
         if len(moves) > 1:
             some = list(dict.fromkeys(v for n, _ in moves for v in self.touched[n]))
-        slots, crest = self.slots, self.crest
-        live = self.live - self._counted(some) if slots is not None else 0
+        before = [lives[v] for v in some]
+        live = self.live - self._counted(some, before) if slots is not None else 0
+        old = [(n, times[n]) for n, _ in moves]
         for n, t in moves:
-            self.times[n] = t
-        lives = [self._life(v) for v in some]
-        before = [self.lives[v] for v in some]
-        change = sum(lives) - sum(before)
-        for v, life in zip(some, lives, strict=True):
-            self.lives[v] = life
+            times[n] = t
+        after = self._lives(some)
+        change, crest = sum(after) - sum(before), self.crest
         if slots is not None:
-            live += self._counted(some)
-            self.crest = slots.crest(live)
-            change += self.crest - crest
+            live += self._counted(some, after)
+            crest = slots.crest(live)
+            change += crest - self.crest
         good = change <= 0 or self.random.random() < math.exp(-change / heat)
         if good and self._book(old, moves):
-            self.live = live
+            for v, life in zip(some, after, strict=True):
+                lives[v] = life
+            self.live, self.crest = live, crest
             return change
         for n, t in old:
-            self.times[n] = t
-        for v, life in zip(some, before, strict=True):
-            self.lives[v] = life
-        self.crest = crest
+            times[n] = t
         return 0
 
     # --------------------------------------------------------------- moves
@@ -180,31 +176,25 @@ class Annealer:
         best, at = -1, 0
         for c in range(low + (now - low) % ii, high + 1, ii):
             times[m] = c
-            if self._fits(n):
-                cost = sum([self._life(v) for v in self.touched[m]])
-                if best < 0 or cost < best:
-                    best, at = cost, c
+            cost = sum(self._lives(self.touched[m]))
+            if best < 0 or cost < best:
+                best, at = cost, c
         times[n], times[m] = now, other
         return [(n, t), (m, at)] if best >= 0 else []
 
     def _window(self, n: int) -> tuple[int, int]:
         """The starts that neighbours allow, an interval to each side at most."""
-        times = self.times
-        low, high = times[n] - self.ii, times[n] + self.ii
+        times, now, ii = self.times, self.times[n], self.ii
+        low, high = now - ii, now + ii
         for m, weight in self.preds[n]:
-            if times[m] + weight > low:
-                low = times[m] + weight
+            t = times[m] + weight
+            if t > low:
+                low = t
         for m, weight in self.succs[n]:
-            if times[m] - weight < high:
-                high = times[m] - weight
+            t = times[m] - weight
+            if t < high:
+                high = t
         return low, high
-
-    def _fits(self, n: int) -> bool:
-        times, t = self.times, self.times[n]
-        for m, weight in self.preds[n]:
-            if times[m] + weight > t:
-                return False
-        return all(t + weight <= times[m] for m, weight in self.succs[n])
 
     def _book(self, old: list[Move], new: list[Move]) -> bool:
         """Change the table; False, and it stays as it was, where there is no room."""
@@ -229,25 +219,31 @@ class Annealer:
 
     # --------------------------------------------------------------- lives
 
-    def _life(self, n: int) -> int:
-        times = self.times
-        end = start = times[n]
-        for m, later in self.uses[n]:
-            if times[m] + later > end:
-                end = times[m] + later
-        return self.values.sizes[n] * (end - start)
+    def _lives(self, some: Iterable[int]) -> list[int]:
+        """How long some values live, times their sizes."""
+        times, uses, sizes = self.times, self.uses, self.values.sizes
+        found = []
+        for v in some:
+            end = start = times[v]
+            for m, later in uses[v]:
+                t = times[m] + later
+                if t > end:
+                    end = t
+            found.append(sizes[v] * (end - start))
+        return found
 
     def _count_slots(self) -> None:
         self.slots = self.slots or Slots(self.ii)
-        self.live = self._counted(range(len(self.times)))
+        self.live = self._counted(range(len(self.times)), self.lives)
         self.crest = self.slots.crest(self.live)
 
-    def _counted(self, some: Iterable[int]) -> int:
+    def _counted(self, some: Iterable[int], lives: Iterable[int]) -> int:
         """The slots in which some values live."""
-        slots, times, lives, sizes = self.slots, self.times, self.lives, self.values.sizes
+        slots, times, sizes = self.slots, self.times, self.values.sizes
         assert slots is not None
         return sum([
-            sizes[v] * slots.of(times[v], lives[v] // sizes[v]) for v in some if lives[v]])
+            sizes[v] * slots.of(times[v], life // sizes[v])
+            for v, life in zip(some, lives, strict=True) if life])
 
 
 class Slots:
