@@ -470,10 +470,10 @@ def test_the_rows_of_a_run_are_in_the_order_of_the_notes():
     first = names[: names.index("verdict") + 1]
     assert [n for n in first if n in order] == order
     _, events = outcome("hoist")
-    names = [e.step for e in events if e.at == "CHAIN"]
+    names = [e.step for e in events if e.at == "CHAIN" and e.row != "SET-01"]
     start = names.index("1 budget")
     assert names[start: start + 10] == [
-        "1 budget", "2 side effects", "2 forward", "3 candidates", "3 backward", "4 marked as well",
+        "1 budget", "2 side effects", "2 forward", "3 backward", "3 candidates", "4 marked as well",
         "4 transitive", "5 score", "5 profit", "6 mover"]
 
 

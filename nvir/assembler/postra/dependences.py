@@ -31,7 +31,7 @@ from typing import Literal
 import attrs
 
 from nvir.assembler.postra.code import LoopCode, PhysicalOp, Reg, reg_name
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import Brief, step
 from nvir.sm.latency import edge_latency
 from nvir.sm.profile import Profile
 
@@ -92,7 +92,8 @@ def result_is_variable(profile: Profile, op: PhysicalOp) -> bool:
     return row.variable or bool(row.levels)
 
 
-@step("PRA-02", "A dependences", tell=lambda found, code, *a: [d.text(code) for d in found])
+@step("PRA-02", "A dependences", tell=lambda found, code, *a: Brief(
+    [d.text(code) for d in found], [attrs.asdict(d, recurse=False) for d in found]))
 def dependences(
     code: LoopCode, *, level: str = "l1", policy: str = "observed"
 ) -> list[Dependence]:
@@ -174,7 +175,8 @@ class CarriedDependence:
         return f"{self.source} to {self.target}{where} {self.trips} on, {self.cycles} cycles"
 
 
-@step("PRA-02", "A carried")
+@step("PRA-02", "A carried", "stages", "start", "end", tell=lambda made, *a: Brief(
+    made, {s: [attrs.asdict(d, recurse=False) for d in rows] for s, rows in made.items()}))
 def register_carried(
     found: Sequence[Dependence], stages: Sequence[int], start: int, end: int
 ) -> dict[int, tuple[CarriedDependence, ...]]:

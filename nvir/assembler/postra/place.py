@@ -38,7 +38,7 @@ from nvir.assembler.postra.records import (
     encode,
 )
 from nvir.assembler.regalloc.banks import is_conflict
-from nvir.ir.text.trace import note, shown, step
+from nvir.ir.text.trace import Brief, note, plain, shown, step
 from nvir.sm.profile import Profile
 
 
@@ -233,7 +233,7 @@ class _Placer:
         first = next((r for kind, r in (*op.writes, *op.reads) if kind == "R"), 0)
         bank, offset = self.profile.banks.classify(first)
         note("PRA-07", "C place by bank", f"cycle {self.time[n]}", operation=op.family,
-             bank=bank, offset=offset, stage=self.stages[n],
+             bank=bank, offset=offset, is_cross=True, stage=self.stages[n],
              wanted=self.stages[n] * self.ii + self.wanted[n])
 
     def _carrier(self, n: int) -> Reg | None:
@@ -320,7 +320,8 @@ class _Placer:
         )
 
     @step("PRA-08", "C record", "n", tell=lambda made, placer, n, route:
-          f"{placer.code.operations[n].family}, {shown(made)}")
+          Brief(f"{placer.code.operations[n].family}, {shown(made)}",
+                {"operation": placer.code.operations[n].family} | plain(made)))
     def _record(self, n: int, route: Route) -> SchedulingRecord:
         own = carried = self.stages[n] * self.ii
         for d in self.preds[n]:

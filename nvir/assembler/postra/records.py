@@ -18,7 +18,7 @@ import attrs
 
 from nvir.assembler.postra.code import Reg
 from nvir.ir.errors import NvirError, Unsupported
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import Brief, step
 from nvir.sm.profile import RegisterBanks
 
 MODULO, CARRIED = 0x10, 0x01
@@ -44,7 +44,7 @@ def encode(route: Route, stage: int) -> int:
 
 
 @step("PRA-05", "C bank class", "register", tell=lambda made, *a:
-      f"class {made[0]}, offset {made[1]}")
+      Brief(f"class {made[0]}, offset {made[1]}", {"class": made[0], "offset": made[1]}))
 def bank_class(register: int, banks: RegisterBanks) -> tuple[int, int]:
     """The class of a register among the seven, and its offset there."""
     return banks.classify(register)

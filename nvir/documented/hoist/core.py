@@ -161,6 +161,8 @@ class Core:
             region, self.pass_id, not simple, gone,
             side_effects(items, region, legal).__contains__,
         )
+        note("SET-01", "routine of the marks", "sets" if k.sets else "forward, backward",
+             UseNewLoopInvariantRoutineForHoisting=k.sets)
         if k.sets:
             from nvir.documented.hoist.sets import build_invariant_set, classify
 

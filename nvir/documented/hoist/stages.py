@@ -159,7 +159,7 @@ class HoistScope:
         return d is not None and d in self.region.members and d not in self.gone
 
 
-@step("LIC-17", "2 side effects")
+@step("LIC-17", "2 side effects", "items", "legal")
 def side_effects(
     items: Sequence[Instruction], region: HoistRegion, legal: set[Instruction]
 ) -> dict[Instruction, str]:
@@ -256,20 +256,20 @@ def backward(
                 state[r] = variant
             elif def_block.get(r) != index:
                 uses[r] = uses.get(r, 0) + 1
-    note("LIC-19", "3 candidates", [i for i in items if i.results and marks.all_leave(i)],
-         block=index)
     return revoked
 
 
-@step("LIC-20", "4 transitive", tell=lambda mask, *a: f"mask {mask}: " + (
+@step("LIC-20", "4 transitive", "items", tell=lambda mask, *a: Brief(f"mask {mask}: " + (
     "nothing in the way", "memory in the way", "other effects in the way",
-    "memory and other effects in the way")[mask])
+    "memory and other effects in the way")[mask], mask))
 def propagate(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> int:
     """Stage 4: what reads marked values of the block, and nothing else that the loop makes, is
     marked and counted too. Returns a mask of what stood in the way: 1 memory, 2 other effects."""
     mask = 0
     chain = []
     members, gone, index = scope.region.members, scope.gone, marks.index
+    note("LIC-19", "3 candidates", [i for i in items if i.results and marks.all_leave(i)],
+         items=items, block=index)
     for i in items:
         if marks.all_leave(i):
             continue
@@ -293,7 +293,7 @@ def propagate(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> 
                 marks.state[r] = HoistState.INVARIANT
                 marks.use_count[r] = marks.use_count.get(r, 0) + 1
     if chain:
-        note("LIC-20", "4 marked as well", chain)
+        note("LIC-20", "4 marked as well", chain, block=index)
     return mask
 
 
@@ -324,7 +324,7 @@ class HoistScore:
     penalty: int
 
 
-@step("LIC-22", "5 score", "noop", "real")
+@step("LIC-22", "5 score", "items", "noop", "real")
 def scored(
     items: Sequence[Instruction], marks: Marks, noop: int, real: int, of: Latencies
 ) -> HoistScore:
@@ -362,7 +362,7 @@ def profit(
     return Verdict(made.score, budget, weights.real.value, size, made.penalty)
 
 
-@step("LIC-28", "6 mover", "pays")
+@step("LIC-28", "6 mover", "items", "legal", "pays")
 def leaves(
     items: Sequence[Instruction], marks: Marks, legal: set[Instruction], pays: bool,
     anyway: Callable[[Instruction], bool],

@@ -145,8 +145,9 @@ class _Splitter:
                     self.rules[i.form.name](i)
         self.finish()
 
-    @step("STR-12", "replacement", tell=lambda made, work: f"{len(work.replaced)} values replaced, "
-          f"{len(work.dead)} aggregate operations erased")
+    @step("STR-12", "replacement", tell=lambda made, work: Brief(
+          f"{len(work.replaced)} values replaced, {len(work.dead)} aggregate operations erased",
+          {"replaced": len(work.replaced), "erased": len(work.dead)}))
     def finish(self) -> None:
         """Fill the phis, let scalars take over, and remove what was split."""
         for phi, new in self.phis:
@@ -229,7 +230,8 @@ class _Splitter:
         self.whole[id(self.parts[v])] = v
 
     @step("STR-09", "split load", "i", tell=lambda made, work, i:
-          [f"{x.type} align {x.aux}" for x in work.parts[i]])
+          Brief([f"{x.type} align {x.aux}" for x in work.parts[i]],
+                [{"type": x.type, "align": x.aux} for x in work.parts[i]]))
     def load(self, i: Instruction) -> None:
         b, p = self.at(i), i.operands[0]
         t = i.type
@@ -427,7 +429,8 @@ class _Splitter:
 
 
 @step("STR-03", "decomposition", "t",
-      tell=lambda made, t: [f"{x.type} at {x.offset}" for x in made])
+      tell=lambda made, t: Brief([f"{x.type} at {x.offset}" for x in made],
+                                  [{"type": x.type, "offset": x.offset} for x in made]))
 def decomposed(t: Type) -> tuple[AggregateLeaf, ...]:
     """The scalars of a copied object, however deep, by its layout."""
     return leaves(t)
@@ -450,7 +453,9 @@ def _split_told(results: Sequence[Value], v: Value) -> Brief:
 
 
 @step("STR-11", "alignment", "align",
-      tell=lambda made, found, align: [f"{x.type} align {n}" for x, n in made])
+      tell=lambda made, found, align: Brief(
+          [f"{x.type} align {n}" for x, n in made],
+          [{"type": x.type, "align": n} for x, n in made]))
 def aligned(
     found: Sequence[AggregateLeaf], align: int
 ) -> list[tuple[AggregateLeaf, int]]:

@@ -35,7 +35,7 @@ from nvir.analysis.hoisting.region import Blocked, HoistRegion, Stay, live_into,
 from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
 from nvir.ir import CC, Block, EdgePlace, Function, Instruction, Loop, interpose_all
-from nvir.ir.text.trace import looking_at, note, shown, step
+from nvir.ir.text.trace import Brief, looking_at, note, shown, step
 from nvir.passes.context import Context
 from nvir.passes.policies import Hoisting, decision_policy
 from nvir.passes.remarks import Code, analysis, missed, passed, place_of
@@ -146,8 +146,9 @@ def decide(function: Function, ctx: Context, pass_id: int, nest: Nest) -> list[H
 
 def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) -> HoistDecision:
     looking_at(loop.header.name)
-    note("LIC-05", "loop", f"entered from {len(loop.entries)}, blocks {len(loop.blocks)}",
-         depth=loop.depth)
+    note("LIC-05", "loop", f"entered from {len(loop.entries)}, blocks {len(loop.blocks)}"
+         if loop.entries else "passed over: no way in from outside", depth=loop.depth,
+         number=loop.header.rpo_index, predecessors={b: b.loop_depth for b in loop.header.preds})
     if not loop.entries:
         return HoistDecision(loop, why=NO_ENTRY)
     block: tables.Policy381 | HoistDecision | None = None
@@ -227,7 +228,7 @@ def _tell(d: HoistDecision, ctx: Context, moving: bool) -> None:
         ctx.remark(NOT_PAYING, d.loop, count=d.invariant, **v.numbers())
 
 
-@step("LIC-32", "rebuild", "marked", tell=lambda made, *a: f"{len(made)} moved")
+@step("LIC-28", "7 moved in all", "marked", "linked", tell=lambda made, *a: Brief(len(made), made))
 def mover(nest: Nest, marked: bool = False, linked: bool = False) -> list[Instruction]:
     """Put everything that leaves a loop at the end of its preheader, and mark it as hoisted where
     asked; `linked`: carries are looked at. Returns what moved."""
@@ -245,7 +246,10 @@ def mover(nest: Nest, marked: bool = False, linked: bool = False) -> list[Instru
         assert anchor is not None
         looking_at(loop.header.name)
         note("LIC-11", "preheader", place[loop.header], made=loop.header not in found)
-        note("LIC-28", "moved, all loops decided", instructions)
+        note("LIC-28", "6 moved, all loops decided", instructions, loop=loop,
+             mark="hoisted" if marked else None)
+        note("LIC-32", "7 made anew for several back edges", len(loop.latches) > 1, loop=loop,
+             moved=len(instructions), back_edges=len(loop.latches))
         for i in instructions:
             if linked and i.form.carry_in:
                 note("LIC-29", "carry link", carry_link(i), instruction=i)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from nvir.analysis.induction import TripCount
 from nvir.ir import Block, Builder, Instruction, Value, form
+from nvir.ir.text.trace import note
 from nvir.passes.loop.unroll.guard import Guard
 from nvir.passes.loop.unroll.transform import Copy, Unroller
 
@@ -50,6 +51,8 @@ class _Counted:
         b = Builder(entry)
         limit = self.guard.limit(b)
         right = self.guard.is_right(b, limit)
+        note("UNR-40", "5 one bound for the tests that are left out", limit, bound=self.trip.bound,
+             stride=self.trip.variable.step, copies=self.factor, compare=self.trip.compare)
         apart = pieces and right is not None  # pieces hold good only where the limit does
         gate = u.new_block("gate") if apart else entry
         chain = self._chain({}, self.factor)
