@@ -170,7 +170,8 @@ def main() -> None:
             continue
         loops = sum(len(k.loops) for k in found.kernels)
         times.append((time.process_time() - start, loops))
-        rows += [row(k) | {"file": path.name} for k in found.kernels]
+        example = path.parent == EXAMPLES
+        rows += [row(k) | {"file": path.name, "example": example} for k in found.kernels]
         if given.model:
             model = tune(module, profile, module.target, judge="model")
             for a, b in zip(found.kernels, model.kernels, strict=True):
@@ -201,11 +202,12 @@ def summary(
     for name, some in (("eligible", eligible), ("with a winner", winners)):
         print(f"  {name}: geometric mean at full occupancy {mean([r['full'] for r in some]):.3f}, "
               f"one warp {mean([r['one_warp'] for r in some]):.3f}")
-    loops = [x for r in rows for x in r["of_loops"]]
-    found = [x for x in loops if x[1] < 1 / WORSE]
-    print(f"{len(loops)} eligible loops: geometric mean at full occupancy "
-          f"{mean([x for x, _ in loops]):.3f}; {len(found)} with a winner: "
-          f"{mean([x for x, _ in found]):.3f}")
+    for where, of in (("", (True, False)), (" of examples", (True,)), (" of the corpus", (False,))):
+        loops = [x for r in rows if r["example"] in of for x in r["of_loops"]]
+        won = [x for x in loops if x[1] < 1 / WORSE]
+        print(f"{len(loops)} eligible loops{where}: geometric mean at full occupancy "
+              f"{mean([x for x, _ in loops]):.4f}; {len(won)} with a winner: "
+              f"{mean([x for x, _ in won]):.3f}")
     if ranks:
         print(f"rank correlation of predicted with real cycles, {len(ranks)} kernels: mean "
               f"{statistics.fmean(ranks):.2f}, median {statistics.median(ranks):.2f}")

@@ -187,7 +187,8 @@ class _Dealing:
         self.copies = {m.header: self._copies(m) for m in body.loops}
         self.late = _late(body)
         # routines that are called are the slow paths of single lanes
-        never = _routines(body.blocks) | {n for n, x in enumerate(self.lines) if _is_slow(x)}
+        never = _routines(body.blocks) | _aside(body.blocks)
+        never |= {n for n, x in enumerate(self.lines) if _is_slow(x)}
         owners = {n: x.name for x in loops for n in x.numbers}  # inner ones come last
         self.out = RunWeights({}, dict.fromkeys(never, 0.0), owners)
 
@@ -367,11 +368,42 @@ def _chunks(members: Sequence[tuple[int, bool]], n: int) -> Iterable[list[tuple[
 
 def _routines(blocks: Sequence[BodyBlock]) -> set[int]:
     """The blocks of routines that are called within a body."""
+    return set[int]().union(*(_from(b.callee, blocks) for b in blocks if b.callee >= 0))
+
+
+def _from(entry: int, blocks: Sequence[BodyBlock]) -> set[int]:
+    """The blocks that a routine leads through."""
     found: set[int] = set()
-    work = [b.callee for b in blocks if b.callee >= 0]
+    work = [entry]
     while work:
         b = work.pop()
         if b not in found:
             found.add(b)
             work += blocks[b].succs
     return found
+
+
+def _aside(blocks: Sequence[BodyBlock]) -> set[int]:
+    """Blocks that only a slow path runs: on one of two ways, and they call a routine that is the
+    assembler's own: all of it has one line."""
+    found: set[int] = set()
+    for b in blocks:
+        own = b.callee >= 0 and len({
+            i.line for k in _from(b.callee, blocks) for i in blocks[k].instructions}) == 1
+        if own and len(b.preds) == 1 and len(blocks[b.preds[0]].succs) == 2:
+            way, end = _way(b.index, blocks)
+            other = next(s for s in blocks[b.preds[0]].succs if s != b.index)
+            if end >= 0 and end in (other, _way(other, blocks)[1]):
+                found.update(way)
+    return found
+
+
+def _way(b: int, blocks: Sequence[BodyBlock]) -> tuple[list[int], int]:
+    """The blocks from one on that nothing else enters, and where others join; -1: nowhere."""
+    way: list[int] = []
+    while len(blocks[b].preds) == 1 and b not in way:
+        way.append(b)
+        if len(blocks[b].succs) != 1:
+            return way, -1
+        b = blocks[b].succs[0]
+    return way, b

@@ -137,3 +137,17 @@ def test_a_conversion_of_what_was_loaded_is_none() -> None:
 def test_accesses_add_what_their_addresses_are_apart(body: str, families: str) -> None:
     assert made(f"ld.global.u64 %rd5, [%rd1]; ld.global.u64 %rd9, [%rd1+8]; {body}") == (
         families.split())
+
+
+@pytest.mark.parametrize(("more", "families"), [
+    ("", "IMAD"),
+    ("sub.s32 %r7, %r2, %r5; st.global.u32 [%rd1+4], %r7;", "IADD IMAD"),
+    ("mul.lo.s32 %r7, %r5, 1; sub.s32 %r8, %r2, %r7; st.global.u32 [%rd1+4], %r8;", "IADD IMAD"),
+    ("mul.lo.s32 %r7, %r5, 3; sub.s32 %r8, %r2, %r7; st.global.u32 [%rd1+4], %r8;", "IADD IADD"),
+])
+def test_a_sum_makes_the_stride_of_a_grid_anew(more: str, families: str) -> None:
+    """Unless something scales it: then it is made once."""
+    stride = "mov.u32 %r3, %ntid.x; mov.u32 %r4, %nctaid.x; mul.lo.s32 %r5, %r3, %r4;"
+    body = f"{stride} add.s32 %r6, %r2, %r5; st.global.u32 [%rd1], %r6; {more}"
+    assert [f for f in made(body) if not f.startswith("U")] == families.split()
+    assert "IMAD" not in made(body, "sm_90")

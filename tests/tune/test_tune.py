@@ -15,6 +15,7 @@ from nvir.assembler.body import predicted_body
 from nvir.cli import main
 from nvir.report.tuning.measured import measure
 from nvir.report.tuning.table import advice, tuning_json, tuning_lines
+from nvir.sm.body import BodyBlock, BodyInstruction, MachineBody
 from nvir.toolchain import available
 from nvir.tune.assembled import assemble, numbered
 from nvir.tune.candidates import (
@@ -236,6 +237,21 @@ def test_a_loop_around_an_unrolled_one_has_one_copy():
     assert executed(wide.body, loops, single, w, SM_80) == {"LOOP": pytest.approx(900, rel=0.05)}
 
 
+@pytest.mark.parametrize(("lines", "away"), [((7, 7), {1, 2}), ((7, 8), set())],
+                         ids=["of the assembler", "of the text"])
+def test_what_calls_a_slow_path_is_run_as_seldom(lines, away):
+    """0 → 1 (calls 5) → 2 → 4 beside 0 → 3 → 4; a routine of many lines is the text's."""
+    blocks = [BodyBlock(n) for n in range(6)]
+    for b, succs in zip(blocks, ([1, 3], [2], [4], [4], [], []), strict=True):
+        b.succs = succs
+        b.instructions = [BodyInstruction("MOV", line=1)]
+    blocks[1].callee = 5
+    blocks[5].instructions = [BodyInstruction("MOV", line=n) for n in lines]
+    body = MachineBody("k", "sm_80", blocks, source="sass")
+    w = weights(body, [], {}, SM_80)
+    assert {n for n, share in w.blocks.items() if share == 0} == {5, *away}
+
+
 def test_copies_are_counted_by_all_that_a_loop_does_where_accesses_have_other_lines():
     _, k = kernel_of(UNKNOWN)
     (load,) = [i.line for i in k.loops()[0].header if i.form.reads]
@@ -295,8 +311,6 @@ def test_what_room_there_is_goes_to_all_loops_and_what_is_left_out_is_said():
 
 
 def test_code_of_no_instruction_costs_nothing():
-    from nvir.sm.body import MachineBody
-
     body = MachineBody("k", "sm_80", [], source="model")
     assert kernel_time(body, SM_80, RunWeights({}, {}), "l2").cycles(4).full == 0
 

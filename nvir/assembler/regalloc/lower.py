@@ -162,7 +162,11 @@ class Lowering:
                 outside += 1
             elif k not in sources:
                 sources.append(k)
-        if outside and facts.operands:
+        family = self._family(i, facts)
+        if outside and not family and facts.rule == "offset" and (factor := self._factor(i)):
+            sources.append(self.load(factor, 0, 1, i, ops))
+            family = "IMAD"
+        elif outside and facts.operands:
             self._fill(i, facts, sources, ops)
         results: tuple[int, ...] = ()
         if i._results is None:
@@ -201,7 +205,7 @@ class Lowering:
             results, tuple(sources), i, latency=latency, kind=facts.kind,
             space=facts.space, scratch=scratch, grouped=facts.grouped, tuples=tuples,
             variable=facts.variable, ends=facts.ends, issue=facts.issue,
-            family=self._family(i, facts), pairs=facts.pairs,
+            family=family, pairs=facts.pairs,
         )
         ops.append(op)
 
@@ -281,6 +285,27 @@ class Lowering:
             elif f.kind is OpKind.MULTIPLY and not wide:
                 return "FFMA" if f.type is not None and f.type.kind == "f" else "IMAD"
         return ""
+
+    def _factor(self, i: Instruction) -> Value | None:
+        """A factor of a product of words of the constant bank, which nothing scales further: each
+        sum makes it anew, one factor being in a register."""
+        if self.late or i.type.bits != 32:
+            return None
+        for v in i._operands:
+            d = v.definer
+            if (
+                d is not None and d.form.name == "mul" and d.form.guard is None
+                and self.ids.get(v, 0) == -1 and all(map(self._is_word, d._operands))
+                and not any(map(_scales, d.users))
+            ):
+                return d._operands[0]
+        return None
+
+    def _is_word(self, v: Value) -> bool:
+        """Whether a value is a word of the constant bank."""
+        made = self.root.get(v, v)
+        return self.ids.get(v, 0) == -1 and (made is not v or made.definer is None or (
+            made.definer.form.reads and made.definer.form.space == "param"))
 
     def _fill(self, i: Instruction, facts: Facts, sources: list[int], ops: list[Op]) -> None:
         """Registers for operands that cannot stand in the operation.
@@ -572,6 +597,12 @@ class Lowering:
                 o = ids.get(v, -1)
                 if o >= 0 and o != k:
                     hints.setdefault(o, k)
+
+
+def _scales(i: Instruction) -> bool:
+    """Whether an instruction multiplies, by more than one."""
+    return i.form.kind in (OpKind.MULTIPLY, OpKind.SHIFT) and not any(
+        isinstance(v, Constant) and v.value in (0, 1) for v in i._operands)
 
 
 def width_of(t: Type) -> int:
