@@ -13,7 +13,6 @@ from nvir.ptx.source import PtxText
 from nvir.ptx.statements import (
     ATOM,
     MAX_REGISTERS,
-    MAX_VECTORS,
     REG_NAME,
     SINK,
     RawBlock,
@@ -24,7 +23,7 @@ _DIGITS = len(str(MAX_REGISTERS))  # of the number of a register
 
 
 class LabelScope:
-    __slots__ = ("declared", "labels", "numbered", "outer", "prefixes", "saved")
+    __slots__ = ("declared", "labels", "numbered", "outer", "prefixes", "ranges", "saved")
 
     def __init__(self, outer: LabelScope | None) -> None:
         self.outer = outer
@@ -33,6 +32,18 @@ class LabelScope:
         self.saved: list[tuple[str, Any]] = []  # names that this scope shadows
         self.numbered: dict[str, list[str]] = {}  # of those by what stands before a number
         self.prefixes: dict[str, Any] = {}  # those it declares, and what they were outside
+        self.ranges: dict[str, VectorRange | None] = {}  # the same of vectors
+
+
+class VectorRange:
+    """`.reg .v4 .f32 v<100>`: how many, of which size and type; `made` has the registers of those
+    that were named."""
+
+    __slots__ = ("count", "made", "size", "type")
+
+    def __init__(self, count: int, size: int, type: ScalarType) -> None:
+        self.count, self.size, self.type = count, size, type
+        self.made: dict[str, list[int]] = {}
 
 
 class Names:
@@ -41,6 +52,7 @@ class Names:
     names      atom text → register number, or a value; filled as atoms turn up
     prefixes   prefix → (count, type, first number by index) of `%r<100>`
     vectors    vector register → its number of elements
+    ranges     prefix → the vectors that are declared with a count
     volatile   whether the statement at hand reads a volatile special register
     """
 
@@ -50,6 +62,7 @@ class Names:
         self.names: dict[str, Any] = {"_": SINK}
         self.prefixes: dict[str, tuple[int, ScalarType, dict[int, int]]] = {}
         self.vectors: dict[str, int] = {}
+        self.ranges: dict[str, VectorRange] = {}
         self.scope = LabelScope(None)
         self.volatile = False
 
@@ -68,6 +81,10 @@ class Names:
                 del self.prefixes[prefix]
             else:
                 self.prefixes[prefix] = before
+        for prefix, outer in scope.ranges.items():
+            self._hide(self.ranges.pop(prefix))
+            if outer is not None:
+                self.ranges[prefix] = outer
         self.scope = scope.outer or scope
 
     def _declare(self, name: str, value: Any, offset: int) -> None:
@@ -145,16 +162,46 @@ class Names:
         self, name: str, count: str | None, size: int, type: ScalarType, offset: int
     ) -> None:
         """`.reg .v2 .b32 v;` and `.reg .v2 .b32 v<4>;`: a register for each element."""
-        number = int(count[:9]) if count is not None else 1
-        if number > MAX_VECTORS:
-            self.source.error(f"{number} vectors in one declaration are too many", offset)
-            return
-        for own in [name] if count is None else [f"{name}{k}" for k in range(number)]:
+        if count is None:
             for part, colour in zip("xyzw"[:size], "rgba", strict=False):  # two names of one
-                register = self.new_register(f"{own}_{part}", type)
-                self._declare(f"{own}.{part}", register, offset)
-                self._declare(f"{own}.{colour}", register, offset)
-            self.vectors[own] = size
+                register = self.new_register(f"{name}_{part}", type)
+                self._declare(f"{name}.{part}", register, offset)
+                self._declare(f"{name}.{colour}", register, offset)
+            self.vectors[name] = size
+            return
+        if int(count[:9]) > MAX_REGISTERS:
+            self.source.error(f"{count[:9]} vectors in one declaration are too many", offset)
+        elif name in self.scope.ranges:
+            self.source.error(f"registers '{name}<…>' are declared twice", offset)
+        else:
+            before = self.scope.ranges[name] = self.ranges.get(name)
+            if before is not None:
+                self._hide(before)
+            self.ranges[name] = VectorRange(int(count[:9]), size, type)
+
+    def _hide(self, vectors: VectorRange) -> None:
+        for own in vectors.made:
+            self.vectors.pop(own, None)
+            for part in "xyzwrgba":
+                self.names.pop(f"{own}.{part}", None)
+
+    def _vector(self, name: str) -> int:
+        """How many elements the vector of a name has, 0 if it is none; one of a range gets its
+        registers when it is first named."""
+        size = self.vectors.get(name, 0)
+        k = len(name.rstrip("0123456789")) if self.ranges and not size else len(name)
+        while k < len(name):
+            found, number = self.ranges.get(name[:k]), name[k:]
+            if found is not None and number == str(int(number[:9])) and int(number) < found.count:
+                parts = "xyzw"[: found.size]
+                if name not in found.made:
+                    found.made[name] = [self.new_register(f"{name}_{p}", found.type) for p in parts]
+                for part, colour, register in zip(parts, "rgba", found.made[name], strict=False):
+                    self.names[f"{name}.{part}"] = self.names[f"{name}.{colour}"] = register
+                self.vectors[name] = found.size
+                return found.size
+            k += 1
+        return size
 
     def _parameterised(self, prefix: str, count: int, type: ScalarType, offset: int) -> None:
         before = self.prefixes.get(prefix)
@@ -191,6 +238,8 @@ class Names:
             self.names[atom] = c
             return c
         number = self._register(atom)
+        if number is None and self.ranges and self._vector(atom.partition(".")[0]):
+            number = self.names.get(atom)
         if number is not None:
             return number
         special = special_register(atom) if first == "%" else None

@@ -62,7 +62,7 @@ class Operands(Names):
     def _instruction(self, m: re.Match[str]) -> None:
         sign, pred, spelling, text = m[1], m[2], m[3], m[4]
         parts = ATOM.split(text)
-        if self.vectors and self._expand_vectors(m, parts):
+        if (self.vectors or self.ranges) and self._expand_vectors(m, parts):
             return
         guard = None if pred is None else sign
         shape: OperandShape | None
@@ -345,7 +345,7 @@ class Operands(Names):
         """A vector register as an operand stands for the tuple of its elements."""
         changed = False
         for k in range(1, len(parts), 2):
-            n = self.vectors.get(parts[k])
+            n = self._vector(parts[k])
             if n:
                 parts[k] = "{" + ",".join(f"{parts[k]}.{c}" for c in "xyzw"[:n]) + "}"
                 changed = True

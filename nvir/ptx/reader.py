@@ -44,6 +44,8 @@ _DATUM = re.compile(
     rf"\s*(?:([A-Za-z_$%][\w$]*)\s*:|\.b(8|16|32|64)\s+({_WORD}(?:\s*,\s*{_WORD})*))"
 )
 _LAST_MINOR = {1: 5, 2: 3, 3: 2, 4: 3, 5: 1, 6: 5, 7: 8, 8: 8, 9: 0}
+# Most parameters, with what ends them; all others are read word by word.
+_PARAMETER = re.compile(r"\s*\.param\s+\.(\w+)\s+(?!_\b|WARP_SZ\b)([A-Za-z_$%][\w$]*)\s*[,)]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _VERSION = re.compile(r"\.version\s+(\d{1,4})\.(\d{1,4})\b(?!\.)")
 
@@ -478,6 +480,13 @@ class ModuleReader(Declarations):
         found: list[Any] = []
         more = not self.accept(")")
         while more:
+            if (m := _PARAMETER.match(self.code, self.pos)) and m[1] in declared.DECLARED:
+                p = Param(m[2], SCALARS[m[1]], len(found), address_type=self._address())
+                self.own[m[2]] = p
+                found.append(p)
+                self.pos = m.end()
+                more = self.code[m.end() - 1] == ","
+                continue
             in_register = self.accept(".reg")
             _, space, align, vector, type, attributes = self._qualifiers()
             if (space or "reg") != ("reg" if in_register else "param") or (

@@ -60,7 +60,6 @@ REG_NAME = re.compile(r"\s*(%[\w$]+|[A-Za-z_$][\w$]*)\s*(?:<\s*(\d+)\s*>)?\s*$")
 
 SINK = -1
 MAX_REGISTERS = 1 << 24  # of a declaration; each is made when it is first named
-MAX_VECTORS = 1 << 12  # each is made at once
 
 
 class OperandShape:

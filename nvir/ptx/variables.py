@@ -23,6 +23,7 @@ _ranks = {
 _ATTRIBUTE = r"(?:\.managed|\.unified\(\d+, \d+\))"
 _ATTRIBUTES = re.compile(rf"{_ATTRIBUTE}(?:, {_ATTRIBUTE})*$")
 DEEPEST = 64  # braces in each other in an initial value
+MOST_COUNTED = 1 << 17  # variables of a module that declarations such as `x<8>` make at once
 _FLAT_LIST = re.compile(r"\s*\{([^{}()\"]*)\}")
 _ALONE = re.compile(r"(?:[^;,()]++|\([^()]*+\)|[()])*+")  # up to a ';' or ',' not in parentheses
 _MASKED = re.compile(r"(0[xX][fF]+0*)\s*\(\s*([\w$%]+)\s*([-+]\s*\d+)?\s*\)$")
@@ -39,6 +40,7 @@ class Declarations(Tokens):
         self.module = module
         self.symbols: dict[str, Any] = {}
         self.own: dict[str, Any] = {}  # names of the function at hand
+        self.counted = 0  # variables that were declared with a count
 
     def variables(self, start: int, local: bool = False) -> tuple[list[Variable], int]:
         """The declarators of one declaration at `start`, and the offset behind its ';'.
@@ -79,7 +81,10 @@ class Declarations(Tokens):
                 init = self._initialiser(type, attributes)
                 if dims and dims[0] == 0 and isinstance(init, tuple):
                     value_type = array(value_type.element, len(init))  # type: ignore[attr-defined]
-            names = [name] if count is None else [f"{name}{k}" for k in range(min(count, 1 << 16))]
+            self.counted += count or 0
+            if self.counted > MOST_COUNTED:
+                self.fail(f"more than {MOST_COUNTED} variables are declared with counts", start)
+            names = [name] if count is None else [f"{name}{k}" for k in range(count)]
             found.extend(
                 Variable(
                     n,

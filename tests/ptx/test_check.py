@@ -429,6 +429,21 @@ def test_an_address_of_fewer_bits_is_taken(base, taken):
     assert (found(f"ld.shared.u32 %r1, [{base}];") == []) == taken
 
 
+def test_vectors_with_a_count_are_made_when_they_are_named():
+    """An inner range hides the outer one as long as its scope lasts; a million cost nothing."""
+    hidden = """.reg .v4 .f32 v<4>; mov.f32 v1.x, 0f00000000;
+    { .reg .v2 .f64 v<2>; mov.f64 v1.y, v0.x; st.global.v2.f64 [%d1], v1; }
+    st.global.v4.f32 [%d1], v1; mov.f32 v2.g, v3.a;"""
+    assert found(hidden) == []
+    assert "'v1.x'" in found("{ .reg .v2 .f32 v<4>; } mov.f32 v1.x, 0f00000000;")[0][2]
+    for wrong in ("mov.b32 %r1, v4.x;", "mov.b32 %r1, v01.x;", "mov.b32 %r1, v1.z;",
+                  ".reg .v2 .f32 v<9>;"):
+        assert len(found(f".reg .v2 .f32 v<4>; {wrong}")) == 1
+    many = "".join(f".reg .v4 .f32 w{k}_<100000>;" for k in range(100))
+    assert effort(partial(found, many)) < 20_000
+    assert "more than 131072 variables" in found(".shared .b8 s<131073>;")[0][2]
+
+
 def test_scattered_branches_cost_what_their_lines_do():
     """As SSA form these have a phi of most registers in most blocks: their number squared."""
     def text(n):

@@ -214,7 +214,7 @@ def test_vector_registers_may_be_counted():
     with pytest.raises(ParseError, match="undeclared"):
         body(".reg .v2 .b16 x<4>; mov.b16 x4.x, 3;")
     with pytest.raises(ParseError, match="too many"):
-        body(".reg .v4 .b32 x<1000000>; ret;")
+        body(".reg .v4 .b32 x<100000000>; ret;")
 
 
 @pytest.mark.parametrize(
