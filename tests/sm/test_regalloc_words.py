@@ -151,3 +151,15 @@ def test_a_sum_makes_the_stride_of_a_grid_anew(more: str, families: str) -> None
     body = f"{stride} add.s32 %r6, %r2, %r5; st.global.u32 [%rd1], %r6; {more}"
     assert [f for f in made(body) if not f.startswith("U")] == families.split()
     assert "IMAD" not in made(body, "sm_90")
+
+
+@pytest.mark.parametrize(("between", "families"), [
+    ("", "F2FP PRMT"),
+    ("st.global.u16 [%rd1+8], %h1;", "F2FP PRMT"),
+    ("st.global.u16 [%rd1+8], %h1; ld.volatile.global.f32 %f2, [%rd1];", "F2FP F2FP"),
+    ("cvt.rn.bf16.f32 %h3, %f2; st.global.u16 [%rd1+4], %h3;", "F2FP F2FP F2FP"),
+])
+def test_two_conversions_to_half_a_word_are_packed(between: str, families: str) -> None:
+    body = f"{FLOATS} cvt.rn.f16.f32 %h1, %f1; {between} cvt.rn.f16.f32 %h2, %f2; "
+    store = "st.global.u16 [%rd1+8], %h1; st.global.u16 [%rd1+16], %h2;"
+    assert made(body + store) == families.split()

@@ -86,6 +86,7 @@ class Lowering:
         self.low: set[Instruction] = set()  # only the low word is asked for
         self.long = LongArithmetic(self)
         self.displaced = Displacements()
+        self.half: Instruction | None = None  # a conversion that has none packed with it yet
 
     def run(self) -> Lowering:
         done: set[Block] = set()
@@ -270,6 +271,8 @@ class Lowering:
 
     def _family(self, i: Instruction, facts: Facts) -> str:
         """What an operation is that took another over; "" of others."""
+        if i.form.name == "cvt" and i.form.mods[-1] == "f32" and i.form.mods[-2] in _HALVES:
+            return self._packed(i)
         wide = facts.sum64 and i not in self.low
         for v in i._operands:
             taken = v.definer
@@ -285,6 +288,21 @@ class Lowering:
             elif f.kind is OpKind.MULTIPLY and not wide:
                 return "FFMA" if f.type is not None and f.type.kind == "f" else "IMAD"
         return ""
+
+    def _packed(self, i: Instruction) -> str:
+        """A conversion to half a word, or what takes the half that the one before it made as well:
+        two are packed, unless this one's operand is made behind a reader of that."""
+        before, self.half = self.half, i
+        if before is None or before.block is not i.block or before.form is not i.form:
+            return ""
+        j, is_read = before.next, False
+        while j is not None and j is not i:
+            is_read = is_read or before in j._operands
+            if is_read and j is i._operands[0]:
+                return ""
+            j = j.next
+        self.half = None
+        return "PRMT"
 
     def _factor(self, i: Instruction) -> Value | None:
         """A factor of a product of words of the constant bank, which nothing scales further: each
@@ -597,6 +615,9 @@ class Lowering:
                 o = ids.get(v, -1)
                 if o >= 0 and o != k:
                     hints.setdefault(o, k)
+
+
+_HALVES = frozenset(("f16", "bf16"))
 
 
 def _scales(i: Instruction) -> bool:
