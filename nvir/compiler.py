@@ -301,16 +301,15 @@ def lower(module: Module, pipeline: str, optimise: int = 3, knobs: Knobs | None 
 
 
 def _asked(module: Module) -> dict[tuple[str, str], str]:
-    """(function, block) of blocks that go back in a loop -> the pragma that its metadata means."""
+    """(function, block) of blocks that go back in a loop -> the pragma that its metadata means,
+    where it is to be unrolled; selection marks those that are not."""
     found = {}
     for f in module.functions:
         for b in f.blocks:
             if not isinstance(b.aux, dict):
                 continue
             for key, *value in b.aux.get("llvm.loop", ()):
-                if key == "llvm.loop.unroll.disable":
-                    found[str(f.name), b.name] = "nounroll"
-                elif key == "llvm.loop.unroll.full":
+                if key == "llvm.loop.unroll.full":
                     found[str(f.name), b.name] = "unroll"
                 elif key == "llvm.loop.unroll.count" and value:
                     found[str(f.name), b.name] = f"unroll {value[0]}"
@@ -333,7 +332,7 @@ def _mark(module: Module, asked: dict[tuple[str, str], str]) -> bool:
             pragmas = [wanted.pop(name) for name in held]
             if pragmas:  # what is asked for goes before keep-rolled's marks
                 loop.header.pragmas = tuple(dict.fromkeys(pragmas))
-            unroll |= any(p != "nounroll" for p in pragmas)
+            unroll |= bool(pragmas)
     return unroll
 
 

@@ -141,3 +141,62 @@ define ptx_kernel void @k(ptr addrspace(1) %p) {
   store i32 %x3, ptr addrspace(1) %a2, align 4
   ret void
 }""", [np.arange(128, dtype=np.int32)])
+
+
+BYTES = """  %v = load <8 x i8>, ptr addrspace(1) %p, align 8
+  %w = load <8 x i8>, ptr addrspace(1) %q, align 8
+  %c = and <8 x i8> %w, <i8 1, i8 2, i8 -1, i8 4, i8 5, i8 6, i8 7, i8 8>
+  %x1 = xor <8 x i8> %v, %c
+  store <8 x i8> %x1, ptr addrspace(1) %q, align 8"""
+
+
+def test_bytes_that_are_combined_bit_by_bit_are_words():
+    assert forms(BYTES) == [("load", "<2 x i32>")] * 2 + [("store", "<2 x i32>")]
+    assert forms(BYTES.replace("8 x i8", "4 x i16").replace(", i8 5, i8 6, i8 7, i8 8", "")
+                 .replace("i8 ", "i16 ")) == [("load", "<2 x i32>")] * 2 + [("store", "<2 x i32>")]
+    assert forms("%v = load <4 x i8>, ptr addrspace(1) %p\n"
+                 "store <4 x i8> %v, ptr addrspace(1) %q") == [("load", "i32"), ("store", "i32")]
+    module = read(f"define ptx_kernel void @k(ptr addrspace(1) %p, ptr addrspace(1) %q) {{\n"
+                  f"{BYTES}\n  ret void\n}}")
+    nvir.run_passes(module, "vectorize-memory,select", verify=True)
+    p, q = np.arange(8, dtype=np.uint8), np.full(8, 0xF3, np.uint8)
+    wanted = p ^ (q & np.array([1, 2, 255, 4, 5, 6, 7, 8], np.uint8))
+    nvir.launch(module, "k", 1, 1, [p, q])
+    assert q.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("xor", "add"), ("load <8 x i8>, ptr addrspace(1) %p", "load volatile <8 x i8>, ptr "
+                     "addrspace(1) %p"),
+    ("store", "store volatile"), ("8 x i8", "6 x i8"),
+    ("  store", "  %e = extractelement <8 x i8> %v, i32 0\n  store"),
+])
+def test_bytes_that_are_used_otherwise_stay(old, new):
+    text = BYTES.replace(old, new)
+    if "6 x" in new:
+        text = text.replace(", i8 7, i8 8", "")
+    assert all("i8" in t for _, t in forms(text))
+
+
+def test_metadata_keeps_a_loop_rolled():
+    """As llc marks it; a loop without stays to the assembler."""
+    text = """define ptx_kernel void @k(ptr addrspace(1) %p) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [0, %entry], [%j, %loop]
+  %q = getelementptr i32, ptr addrspace(1) %p, i32 %i
+  store i32 %i, ptr addrspace(1) %q
+  %j = add i32 %i, 1
+  %c = icmp ne i32 %j, 9
+  br i1 %c, label %loop, label %done, !llvm.loop !0
+done:
+  ret void
+}
+!0 = distinct !{!0, !1}
+!1 = !{!"llvm.loop.unroll.disable"}
+"""
+    for body, wanted in ((text, True), (text.replace(", !llvm.loop !0", ""), False)):
+        module = read(body)
+        nvir.run_passes(module, "select")
+        assert ('.pragma "nounroll"' in nvir.print_ptx(module)) == wanted

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 
 from nvir.ir import VOID, Block, Builder, Function, Instruction, PointerType, Unsupported, Value
+from nvir.ir.block import NOUNROLL
 from nvir.passes.select import abi, spaces
 from nvir.passes.select.lanes import Rule
 from nvir.passes.select.parts import parts
@@ -63,7 +64,17 @@ def select_function(s: Selector) -> None:
         except Unsupported as e:
             raise _placed(s, e) from None
     _fill_phis(s, made)
+    _keep_rolled(s)
     _sweep(s.target)
+
+
+def _keep_rolled(s: Selector) -> None:
+    """Tell the assembler of the loops whose metadata says that they are not to be unrolled."""
+    for latch, headers in s.source.back_edges.items():
+        words = latch.aux.get("llvm.loop", ()) if isinstance(latch.aux, dict) else ()
+        if ("llvm.loop.unroll.disable",) in words:
+            for header in headers:
+                s.blocks[header].pragmas = (NOUNROLL,)
 
 
 def _placed(s: Selector, e: Unsupported) -> Unsupported:

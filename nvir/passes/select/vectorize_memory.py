@@ -13,6 +13,7 @@ Needs    SSA; gep and load alignments as they are.
 Keeps    blocks and edges. The bytes that are read and written, no more and no fewer.
          Volatile and atomic accesses.
 Leaves   dead geps.
+         Vectors of bytes that are only moved and combined bit by bit are words (word_vectors.py).
 Skips    i1 and odd widths, pointers, vectors; runs whose alignment nothing proves.
 Cost     One visit an instruction; sorting each run.
 Source   LLVM's LoadStoreVectorizer.
@@ -32,6 +33,7 @@ from nvir.ir.layout import align_of, size_of
 from nvir.ir.types import I8, I32, I64, FloatType, IntType, Type, vector
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
+from nvir.passes.select.word_vectors import rewrite_stores
 
 MERGED = passed("Merged", "{loads} loads and {stores} stores joined neighbours in vector accesses")
 CODES = (MERGED,)
@@ -53,8 +55,9 @@ class Neighbour:
 
 
 def run(function: Function, ctx: Context) -> bool:
-    loads = stores = 0
+    loads = stores = words = 0
     for block in function.blocks:
+        words += rewrite_stores(block)
         found = _gather(block)
         for t, run_ in found:
             for group in _runs(t, run_):
@@ -65,7 +68,7 @@ def run(function: Function, ctx: Context) -> bool:
                     _merge_stores(t, group)
                     stores += len(group)
     if loads + stores == 0:
-        return False
+        return bool(words)
     ctx.remark(MERGED, loads=loads, stores=stores)
     ctx.count("merged", loads + stores)
     return True
