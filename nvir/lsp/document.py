@@ -19,11 +19,13 @@ import attrs
 from nvir.analysis.liveness import Liveness, liveness
 from nvir.analysis.pressure import RegisterPressure, register_pressure
 from nvir.ir import Function, Instruction, Loop, Module, NvirError, ParseError, natural_loops
+from nvir.ir.errors import Diagnostic
 from nvir.llvm.reader import read_ll
 from nvir.loading import Language, language_of
 from nvir.lsp.outline import Lines, LlvmOutline, Outline, Routine
 from nvir.ptx.inline import NEWEST, AsmStatement, asm_statements
 from nvir.ptx.reader import read_ptx
+from nvir.ptx.source import line_starts
 from nvir.report.facts import FunctionFacts, function_facts
 from nvir.report.findings import Findings, find
 from nvir.sm.profile import profile_for
@@ -160,6 +162,7 @@ class Document:
         self.text, self.file, self.version, self.arch = text, file, version, arch
         self.language = language_of(text[:65536].encode("utf-8", "replace"), file)
         self.lines = Lines(text)
+        self._starts = line_starts(text) if "\r" in text else self.lines.starts
         self._known = known or {}
         self.facts_by_text: dict[Any, RoutineFacts | None] = {}
         self._views: list[TextView] | None = None
@@ -179,6 +182,11 @@ class Document:
     def findings(self) -> Findings:
         """What `nvir check` finds."""
         return find(self.text.encode("utf-8", "replace"), self.file, self.arch)
+
+    def offset(self, d: Diagnostic) -> int:
+        """Where a finding is; its lines end at \\n alone."""
+        line = min(max(d.line, 1), len(self._starts)) - 1
+        return min(self._starts[line] + max(d.col, 1) - 1, len(self.text))
 
     def locate(self, offset: int) -> tuple[TextView, int] | None:
         """The view around an offset, and the offset in it."""

@@ -18,6 +18,7 @@ import attrs
 
 from nvir.ir.opcodes import ADDRESS, DEF, TIED
 from nvir.ir.opcodes.form import assign_operands, find_row, operand_parts
+from nvir.lsp.text import column
 from nvir.ptx.source import PtxText
 from nvir.ptx.statements import ATOM, DIRECTIVE_END, LABEL_ROW, REG, STATEMENT
 
@@ -416,15 +417,12 @@ class Lines:
         offset = min(max(offset, 0), len(self.text))
         line = bisect_right(self.starts, offset) - 1
         before = self.text[self.starts[line] : offset]
-        return line, len(before) if before.isascii() else len(before.encode("utf-16-le")) // 2
+        wide = 0 if before.isascii() else sum(c > "\uffff" for c in before)
+        return line, len(before) + wide
 
     def offset(self, line: int, character: int) -> int:
         if line >= len(self.starts):
             return len(self.text)
         start = self.starts[line]
         end = self.starts[line + 1] if line + 1 < len(self.starts) else len(self.text)
-        row = self.text[start:end].rstrip("\r\n")
-        if not row.isascii():
-            taken = row.encode("utf-16-le")[: 2 * character]
-            character = len(taken.decode("utf-16-le", "ignore"))
-        return start + min(character, len(row))
+        return start + column(self.text[start:end], character)

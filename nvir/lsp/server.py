@@ -21,7 +21,7 @@ import re
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -29,7 +29,7 @@ from urllib.parse import unquote, urlsplit
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import LanguageServerProtocol
+from pygls.protocol import LanguageServerProtocol, lsp_method
 
 import nvir
 from nvir.ir import NvirError
@@ -37,6 +37,7 @@ from nvir.loading import SUFFIXES
 from nvir.lsp import answers
 from nvir.lsp.document import Document
 from nvir.lsp.hover import hover
+from nvir.lsp.text import EditedText
 from nvir.ptx.layout import laid_out
 
 _SUFFIXES = (*SUFFIXES, ".cuh")
@@ -71,15 +72,27 @@ class Framed:
 
 
 class Protocol(LanguageServerProtocol):
-    """Answers also requests whose parameters cannot be read; pygls alone leaves them open."""
+    """Answers also requests whose parameters cannot be read; pygls alone leaves them open. Places
+    are told in units of UTF-16, which each client knows. Texts are the server's own, for pygls
+    takes each change of thousands through the whole text, and its lines end at form feeds."""
 
     def structure_message(self, data: dict[str, Any]) -> Any:
+        if data.get("method") == lsp.INITIALIZE:
+            with suppress(AttributeError, KeyError, TypeError):
+                del data["params"]["capabilities"]["general"]["positionEncodings"]
         try:
             return super().structure_message(data)
         except JsonRpcException as e:
             if "id" in data and "method" in data:
                 self._send_response(data["id"], error=e.to_response_error())
             raise
+
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(
+        self, params: lsp.DidChangeTextDocumentParams
+    ) -> Iterator[tuple[Any, Any, None]]:
+        yield self.fm.features[lsp.TEXT_DOCUMENT_DID_CHANGE], (params,), None
 
 
 class Server(LanguageServer):
@@ -92,6 +105,7 @@ class Server(LanguageServer):
             protocol_cls=Protocol,
         )
         self.arch, self.hints = arch, hints
+        self.texts: dict[str, EditedText] = {}
         self.documents: dict[str, Document] = {}
         self.checks: dict[str, asyncio.Task[None]] = {}
         self.checking, self.answering = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
@@ -105,16 +119,15 @@ class Server(LanguageServer):
 
     def changed(self, uri: str, pause: float = PAUSE) -> None:
         """Take the newest text of a document, and check it when no other change follows."""
-        old = self.documents.get(uri)
-        text = self.workspace.get_text_document(uri)
+        old, text = self.documents.get(uri), self.texts[uri]
         name = PurePosixPath(unquote(urlsplit(uri).path)).name
         if not name.endswith(_SUFFIXES):
-            told = _BY_ID.get(text.language_id or "")
+            told = _BY_ID.get(text.language)
             if told is None:  # of an editor that sends every text, say as "plaintext"
                 return
             name += told
         self.documents[uri] = Document(
-            text.source, name, text.version, self.arch, old.facts_by_text if old else None
+            text.text, name, text.version, self.arch, old.facts_by_text if old else None
         )
         self.stop(uri)
         self.checks[uri] = asyncio.ensure_future(self.check(uri, self.documents[uri], pause))
@@ -190,9 +203,7 @@ def _rows(doc: Document) -> list[lsp.Diagnostic]:
 
 def _diagnostic(doc: Document, code: str, d: Any) -> lsp.Diagnostic:
     """A finding; its range is the word at its place, of one without a line the first line."""
-    starts = doc.lines.starts
-    line = min(max(d.line, 1), len(starts)) - 1
-    start = min(starts[line] + max(d.col, 1) - 1, len(doc.text))
+    start = doc.offset(d)
     word = _WORD.match(doc.text, start)
     end = word.end() if word is not None else start + 1
     return lsp.Diagnostic(
@@ -341,16 +352,33 @@ def make_server(arch: str | None = None, hints: answers.HintStyle = "loops") -> 
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     async def _opened(params: lsp.DidOpenTextDocumentParams) -> None:
-        server.changed(params.text_document.uri, 0)
+        given = params.text_document
+        server.texts[given.uri] = EditedText(given.text, given.language_id, given.version)
+        server.changed(given.uri, 0)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     async def _changed(params: lsp.DidChangeTextDocumentParams) -> None:
-        server.changed(params.text_document.uri)
+        uri = params.text_document.uri
+        text = server.texts.get(uri)
+        if text is None:
+            server.told(NvirError(f"a change of {uri}, which is not open"))
+            return
+        for change in params.content_changes:
+            if isinstance(change, lsp.TextDocumentContentChangePartial):
+                at = change.range
+                start, end = ((p.line, p.character) for p in (at.start, at.end))
+                text.replace(start, end, change.text)
+            else:
+                text = EditedText(change.text, text.language, None)
+        text.version = params.text_document.version
+        server.texts[uri] = text
+        server.changed(uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     async def _closed(params: lsp.DidCloseTextDocumentParams) -> None:
         uri = params.text_document.uri
         server.stop(uri)
+        server.texts.pop(uri, None)
         server.documents.pop(uri, None)
         server.publish(uri, None, [])
 

@@ -86,6 +86,32 @@ async def test_a_request_that_cannot_be_read_is_answered_with_an_error():
     assert b'"id": 10, "jsonrpc": "2.0", "result": null' in said  # the server goes on
 
 
+async def test_places_are_told_in_utf_16_whatever_a_client_would_like():
+    capable = {"general": {"positionEncodings": ["utf-8", "utf-16"]}}
+    said = answers(message("initialize", id=1, params={"capabilities": capable}) + END)
+    assert b'"positionEncoding": "utf-16"' in said
+
+
+async def test_thousands_of_changes_in_one_message(client):
+    """Each is of the text that the one before left. A form feed ends no line."""
+    text = SGEMM.replace("fma.rn.f32", "/* 😀\x0c */ fma.rn.f32")
+    rows = text.replace("fma.rn.f32", "fma.rn.\nf32").split("\n")
+    uri = "file:///folder/faces.ptx"
+    await opened(client, text, uri)
+    changes = []
+    for line, row in enumerate(rows):
+        if row.endswith("fma.rn."):  # from here on the text has a line more
+            at = len(row) - len(".rn.") + 1, len(row) + 1 + len("f32")  # the face counts as two
+            places = [lsp.Position(line, x) for x in at]
+            changes.append(lsp.TextDocumentContentChangePartial(lsp.Range(*places), "\n.f32"))
+    client.text_document_did_change(lsp.DidChangeTextDocumentParams(
+        lsp.VersionedTextDocumentIdentifier(2, uri), changes))
+    await client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    found = [d for d in client.diagnostics[uri] if d.code != "declaration"]
+    assert len(found) == len(changes) > 10
+    assert {d.message for d in found} == {"fma.f32 needs one of .rn, .rz, .rm, .rp"}
+
+
 def at(text, word, nth=1, inside=0):
     k = -1
     for _ in range(nth):
