@@ -40,11 +40,15 @@ from tests.seeds import HERE, marked
 ROOT = HERE.parent
 FILES = {
     "UNR": ("nvir/documented/unroll/steps.py", "nvir/documented/unroll/facts.py",
-            "nvir/assembler/unroll/latch_exit.py"),
+            "nvir/assembler/unroll/latch_exit.py", "nvir/documented/policy.py"),
     "LIC": ("nvir/documented/hoist/core.py", "nvir/documented/hoist/prepare.py",
-            "nvir/documented/hoist/stages.py"),
+            "nvir/documented/hoist/stages.py", "nvir/documented/policy.py"),
     "SET": ("nvir/documented/hoist/sets.py",),
     "SWP": ("nvir/documented/pipelining.py",),
+    "LAT": ("nvir/sm/latency.py",),
+    "PRA": ("nvir/assembler/postra/dependences.py", "nvir/assembler/postra/records.py",
+            "nvir/assembler/postra/place.py"),
+    "FN": ("nvir/frontend/irgen/functions.py", "nvir/frontend/irgen/alloca.py"),
     "MEM": ("nvir/passes/aggregate/plan.py", "nvir/passes/aggregate/copies.py"),
     "STR": ("nvir/passes/aggregate/split.py",),
     "CAL": ("nvir/frontend/irgen/calls.py",),
@@ -150,15 +154,16 @@ def source_of(m: Mutation) -> str:
 
 
 @functools.cache
-def tests_of(group: str, file: str) -> list[str]:
-    """The test files that name rows of the group: those with a fifth of its rows, and those that
-    name the package; the shortest first."""
+def tests_of(file: str) -> list[str]:
+    """The test files that name rows of a file's groups: those with a fifth of a group's rows, and
+    those that name the package; the shortest first."""
     package = str(Path(file).parent).replace("/", ".")
-    mine = {row: fs for row, fs in marked().items() if row.startswith(f"{group}-")}
-    counts = Counter(f for fs in mine.values() for f in set(fs))
-    files = {f for f, n in counts.items() if 5 * n >= len(mine)
-             or package in (HERE / f).read_text("utf-8")}
-    files.add("documented/test_steps.py")  # which has the trace of every group
+    files = {"documented/test_steps.py"}  # which has the trace of every group
+    for group in (g for g, fs in FILES.items() if file in fs):  # the policy's is of several
+        mine = {row: fs for row, fs in marked().items() if row.startswith(f"{group}-")}
+        counts = Counter(f for fs in mine.values() for f in set(fs))
+        files |= {f for f, n in counts.items() if 5 * n >= len(mine)
+                  or package in (HERE / f).read_text("utf-8")}
     files.discard("documented/test_steps_on_corpus.py")  # libclang wants more than MEMORY
     return sorted(files, key=lambda f: (HERE / f).stat().st_size)
 
@@ -173,7 +178,7 @@ def is_noticed(m: Mutation, folder: Path) -> bool:
     (folder / m.file).unlink()
     (folder / m.file).write_text(source_of(m), "utf-8")
     words = [sys.executable, "-m", "pytest", "-x", *QUIET,
-             *(str(folder / "tests" / f) for f in tests_of(m.group, m.file))]
+             *(str(folder / "tests" / f) for f in tests_of(m.file))]
     env = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(words, cwd=folder, env=env, capture_output=True, timeout=TIMEOUT)
@@ -207,7 +212,7 @@ class Campaign:
         with tempfile.TemporaryDirectory() as name:
             for k, m in enumerate(self.chosen, 1):
                 where = lines_of(m)
-                files = [str(HERE / f) for f in tests_of(m.group, m.file)]
+                files = [str(HERE / f) for f in tests_of(m.file)]
                 mine = [
                     (seconds, n)
                     for n, (i, (seconds, lines)) in enumerate(zip(items, reached, strict=True))
@@ -332,14 +337,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     unknown = [g for g in groups if g not in FILES]
     if unknown:
         parser.error(f"no files for rows {', '.join(unknown)} (known: {', '.join(FILES)})")
-    every = [m for g in groups for f in FILES[g] for m in mutations(g, f)]
+    files = {f: g for g in reversed(groups) for f in FILES[g]}
+    every = [m for f, g in files.items() for m in mutations(g, f)]
     print(f"{len(every)} mutations of {len({m.file for m in every})} files")
     if args.list:
         return 0
     chosen = random.Random(args.seed).sample(every, min(args.count, len(every)))
     campaign = Campaign(chosen)
-    files = sorted({str(HERE / f) for m in chosen for f in tests_of(m.group, m.file)})
-    if pytest.main([*QUIET, "-s", *files], plugins=[campaign]) == pytest.ExitCode.INTERNAL_ERROR:
+    tests = sorted({str(HERE / f) for m in chosen for f in tests_of(m.file)})
+    if pytest.main([*QUIET, "-s", *tests], plugins=[campaign]) == pytest.ExitCode.INTERNAL_ERROR:
         return 2
     survivors = campaign.survivors
     share = 100 * (1 - len(survivors) / len(chosen))

@@ -111,7 +111,7 @@ def _in_order(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obs
     parts = loop.header in lanes.divergent_loops or lanes.is_divergent_branch(loop.header)
     note("SWP-16", "2 divergent exit", "lanes leave in iterations of their own: each passes the "
          "guards by its own count, and convergent operations are rejected" if parts
-         else "all lanes leave together")
+         else "all lanes leave together", loop=loop, divergent=parts)
     against = feasible(loop.header, parts=parts).obstacle
     if against is None and ctx.options is not None and ctx.options.noted_check:
         against = noted_check(classes, ctx.profile).obstacle
@@ -134,7 +134,7 @@ def verified(loop: Loop) -> str:
     return found[1] if isinstance(found, tuple) else ""
 
 
-@step("LAT-05", "1 classes of operands 0 and 1")
+@step("LAT-05", "1 classes of operands 0 and 1", "annotated")
 def operand_classes(
     body: Sequence[Instruction], annotated: Sequence[Annotation], profile: Profile
 ) -> dict[Instruction, OperandClasses]:
@@ -177,7 +177,7 @@ def _source_class(i: Instruction, said: Mapping[tuple[Instruction, int], int]) -
     return made
 
 
-@step("SWP-06", "2 noted check")
+@step("SWP-06", "2 noted check", "classes")
 def noted_check(classes: Mapping[Instruction, OperandClasses], profile: Profile) -> Finding:
     """The check as the notes have it: 60 for an instruction of the pipes 0 to 3, or whose operands
     0 and 1 are of unlike classes. Flags of operands, which they name by bits, are left out."""

@@ -70,7 +70,7 @@ def unroll_guard(function: Function, ctx: Context) -> str:
 # ----------------------------------------------------------------- unrolling
 
 
-@step("UNR-03", "knobs")
+@step("UNR-03", "knobs", "ctx.knobs.overrides")
 def rules_of(ctx: Context) -> Rules:
     """The notes' rules with the knobs of this run."""
     o = ctx.options

@@ -35,7 +35,9 @@ def test_the_command_counts_and_knows_its_rows(capsys):
     assert "mutations of 1 files" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["--rows", "XYZ"])
-    assert set(FILES) == {"UNR", "LIC", "SET", "SWP", "MEM", "STR", "CAL", "ASM"}
+    assert set(FILES) == {
+        "UNR", "LIC", "SET", "SWP", "LAT", "PRA", "FN", "MEM", "STR", "CAL", "ASM"}
+    assert "nvir/documented/hoist/prepare.py" in FILES["LIC"]
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import difflib
 import functools
 import importlib
 import inspect
+import json
 import pkgutil
 import re
 import sys
@@ -492,6 +493,13 @@ def test_the_trace_of_the_fixtures_is_what_it_was():
     now = told().splitlines()
     changed = list(difflib.unified_diff(was, now, "was", "now", n=0, lineterm=""))
     assert changed == []
+
+
+def test_each_event_has_inputs_and_both_as_json_has_them(plain):
+    for _, events in plain.values():
+        for e in events:
+            assert json.loads(json.dumps([e.inputs, e.outcome], allow_nan=False))
+            assert e.inputs or not e.row, e
 
 
 def test_an_event_says_row_inputs_and_outcome():

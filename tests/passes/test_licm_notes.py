@@ -644,6 +644,8 @@ def test_constant_loads_can_be_kept():
     cold = single(body)
     loop_of(cold).header.flags = frozenset({"cold"})
     assert "Hoisted" not in names(run(cold, HoistCBOFromLoopWithColdNest=0))
+    assert "Hoisted" in names(run(single(body), HoistCBOFromLoopWithColdNest=0))  # none is cold
+    assert "Hoisted" in names(run(single(body), HoistCBOLoad=1))
 
 
 @pytest.mark.seed("KNB-81")
@@ -807,6 +809,15 @@ def test_the_fixed_point_finds_what_the_stages_find():
                 break
             naive |= more
         assert {r for i in m.items for r in i.results if r in known} == naive
+
+
+@pytest.mark.seed("SET-05")
+def test_the_forward_walk_counts_from_nothing():
+    """Uses of what the block makes anew; none of what is in the set."""
+    m, known = sets("mul.lo.u32 %r10, %r3, %r1; add.u32 %r4, %r10, %r2;")
+    used = {v for i in m.items for v in i.operands if stages.is_register(v)}
+    assert {m.marks.use_count[v] for v in used if v in known} == {0}
+    assert {m.marks.use_count[v] > 0 for v in used if v not in known} == {True}
 
 
 @pytest.mark.seed("SET-01")

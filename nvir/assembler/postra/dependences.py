@@ -92,7 +92,7 @@ def result_is_variable(profile: Profile, op: PhysicalOp) -> bool:
     return row.variable or bool(row.levels)
 
 
-@step("PRA-02", "A dependences", tell=lambda found, code, *a: Brief(
+@step("PRA-02", "A dependences", "level", tell=lambda found, code, *a: Brief(
     [d.text(code) for d in found], [attrs.asdict(d, recurse=False) for d in found]))
 def dependences(
     code: LoopCode, *, level: str = "l1", policy: str = "observed"

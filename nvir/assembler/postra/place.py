@@ -84,7 +84,7 @@ def stage_slots(code: LoopCode, stages: Sequence[int], mask: int) -> tuple[Stage
     return tuple(out)
 
 
-@step("PRA-03", "B liveness")
+@step("PRA-03", "B liveness", "live_out")
 def stage_liveness(
     slots: Sequence[StageSlot], found: Sequence[Dependence], live_out: frozenset[Reg]
 ) -> dict[Reg, LivenessRow]:
@@ -117,7 +117,7 @@ def stage_liveness(
     return {r: LivenessRow(*row) for r, row in rows.items()}
 
 
-@step("PRA-03", "B successors")
+@step("PRA-03", "B successors", "successors")
 def propagate(
     rows: Mapping[Reg, LivenessRow], successors: Mapping[str, frozenset[Reg]]
 ) -> dict[str, dict[Reg, LivenessRow]]:

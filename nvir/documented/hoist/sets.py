@@ -75,7 +75,7 @@ def build_invariant_set(items: Sequence[Instruction], scope: HoistScope) -> Valu
     return known
 
 
-@step("SET-05", "B stamps", "forward")
+@step("SET-05", "B stamps", "items", "forward")
 def classify(
     items: Sequence[Instruction], known: ValueSet, marks: Marks, forward: bool = True
 ) -> list[Instruction]:

@@ -190,7 +190,8 @@ def forward(
     last, deep, index = scope.pass_id == 3, scope.multi_depth, marks.index
     if last:
         note("LIC-16", "2 passed over", {i: [v for v in i.operands if skipped_by_last(i, v)]
-             for i in items if any(skipped_by_last(i, v) for v in i.operands)} or "no operand")
+             for i in items if any(skipped_by_last(i, v) for v in i.operands)} or "no operand",
+             pass_id=scope.pass_id)
     uses, state, def_block = marks.use_count, marks.state, marks.def_block
     marked = []
     for i in items:

@@ -201,8 +201,9 @@ def stride_fits(kind: int, stride: int | float | Value, factor: int, bits: int) 
     if stride == 0:
         return False
     if kind == FLOAT:
-        note("UNR-36", "float strides", (factor - 1.0) * stride, stride=stride, factor=factor)
-        return abs((factor - 1.0) * stride) < float("inf")
+        whole = (factor - 1.0) * stride
+        note("UNR-36", "float strides", whole, stride=stride, factor=factor)
+        return abs(whole) < float("inf")
     total = int(stride) * (factor - 1)
     if kind == SIGNED:
         return -(1 << bits - 1) <= total < 1 << bits - 1

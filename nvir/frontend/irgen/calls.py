@@ -59,7 +59,7 @@ def is_special_intrinsic(number: int) -> bool:
 # ------------------------------------------------------------------ 1 the type
 
 
-@step("CAL-01", "1 type")
+@step("CAL-01", "1 type", "e.type")
 def callee_type(e: tree.Expr) -> tree.FunctionType:
     """The function type behind a callee, through typedefs and a pointer."""
     t = tree.strip(typed(e))
@@ -232,7 +232,7 @@ def _nothing() -> Value:
     return undef(pointer())
 
 
-@step("CAL-10", "7 location")
+@step("CAL-10", "7 location", "e.place")
 def _debug_location(g: IRGenState, e: tree.Call) -> None:
     g.events.append("debugloc")
     g.at(e.place)
@@ -241,7 +241,7 @@ def _debug_location(g: IRGenState, e: tree.Call) -> None:
 # ------------------------------------------------------------------ 4 arguments
 
 
-@step("CAL-04", "4 arguments")
+@step("CAL-04", "4 arguments", "t", "e.reversed_order")
 def evaluated(g: IRGenState, e: tree.Call, t: tree.FunctionType) -> list[Value | LValue]:
     """The arguments, evaluated in order or from right to left where the call says so; they are
     listed in their own order either way. Objects are places, references addresses."""
@@ -266,7 +266,7 @@ def _value(g: IRGenState, e: tree.Expr, wanted: tree.CType | None) -> Value | LV
 # ------------------------------------------------------------------ 5 as slots
 
 
-@step("CAL-05", "5 classify")
+@step("CAL-05", "5 classify", "f")
 def classified(g: IRGenState, f: tree.FunctionType | tree.Function) -> ABI:
     """How each argument and the result pass."""
     return classify(g.types, f, g.options.policy)
@@ -310,7 +310,7 @@ def folded(callee: Value, args: Sequence[Value], abi: ABI) -> IRFunction | None:
 # --------------------------------------------------------------- 8, 9 the call
 
 
-@step("CAL-14", "9 emit")
+@step("CAL-14", "9 emit", "direct", "args", "bundles")
 def _build(
     g: IRGenState, callee: Value, direct: IRFunction | None, args: list[Value], abi: ABI,
     bundles: tuple[tuple[str, int], ...],
@@ -329,12 +329,12 @@ def _attach(
     made.aux = attrs.evolve(made.aux, arguments=words, callalign=alignments)
 
 
-@step("CAL-12", "8 bundles")
+@step("CAL-12", "8 bundles", "e.preserve")
 def _bundles(e: tree.Call) -> tuple[tuple[str, int], ...]:
     return tuple((tag, n) for tag, n in zip(BUNDLES, e.preserve, strict=True) if n >= 0)
 
 
-@step("CAL-13", "9 attributes")
+@step("CAL-13", "9 attributes", "abi.params", "abi.sret", "count")
 def _attributes(abi: ABI, count: int) -> tuple[tuple[object, ...], ...]:
     """Those of each of the arguments, the hidden one of sret before the others."""
     words = tuple(p.attributes for p in abi.params)
@@ -343,7 +343,7 @@ def _attributes(abi: ABI, count: int) -> tuple[tuple[object, ...], ...]:
     return words + ((),) * (count - len(words))
 
 
-@step("CAL-16", "10 callalign")
+@step("CAL-16", "10 callalign", "abi.result")
 def _alignments(e: tree.Call, abi: ABI) -> tuple[int, ...]:
     """`callalign`: the result's alignment (0 for none), then each argument's."""
     result = tree.align_of(abi.result.type) if abi.result is not None else 0
@@ -353,7 +353,7 @@ def _alignments(e: tree.Call, abi: ABI) -> tuple[int, ...]:
 # ------------------------------------------------------------------- 10 results
 
 
-@step("CAL-15", "10 value")
+@step("CAL-15", "10 value", "made", "abi.result")
 def _returned(g: IRGenState, made: Value, abi: ABI) -> Value | None:
     """What a call gives that is no object."""
     if abi.result is None:

@@ -23,7 +23,7 @@ from nvir.frontend.tree.types import Reference, is_aggregate, is_void, is_volati
 from nvir.ir import I1, VOID, Argument, Block, successors
 from nvir.ir.function import Function as IRFunction
 from nvir.ir.nvvm_values import DEBUG_DECLARE, Node
-from nvir.ir.text.trace import note, within
+from nvir.ir.text.trace import Brief, note, within
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import ModuleState
@@ -64,7 +64,7 @@ def _skeleton(g: IRGenState, decl: Function, function: IRFunction, abi: ABI) -> 
     else:
         g.retval = g.alloca(decl.result, "retval")
     slot = "none" if g.retval is None else g.retval.pointer
-    note("FN-05", "return slot", slot)
+    note("FN-05", "return slot", slot, result=result, sret=abi.sret)
     _did(g, decl, "retval", slot)
     g.return_align = 0 if is_void(result) else align_of(result)
     _did(g, decl, "alignment", g.return_align)
@@ -88,7 +88,7 @@ def emit_prolog(g: IRGenState, decl: Function, function: IRFunction, abi: ABI,
     cursor = 0
     if abi.sret:
         arguments[0].name = "agg.result"
-        note("FN-11", "struct return", "the first argument is agg.result")
+        note("FN-11", "struct return", "the first argument is agg.result", sret=abi.sret)
         cursor = 1
     wanted = cursor + len(decl.params)
     if len(arguments) != wanted or len(abi.params) != len(decl.params):
@@ -96,8 +96,10 @@ def emit_prolog(g: IRGenState, decl: Function, function: IRFunction, abi: ABI,
     for p, passing in zip(decl.params, abi.params, strict=True):
         argument = arguments[cursor]
         argument.name = parameter_name(p)
-        note("FN-09", "prolog", f"{passing.kind.name} argument {cursor} of {argument.type}",
-             parameter=argument.name, index=cursor + 1 - abi.sret)
+        note("FN-09", "prolog", Brief(
+            f"{passing.kind.name} argument {cursor} of {argument.type}",
+            {"kind": passing.kind, "argument": cursor, "type": str(argument.type)},
+        ), parameter=argument.name, index=cursor + 1 - abi.sret)
         _parameter(g, p, argument, passing, byval_demotion)
         cursor += 1
 

@@ -117,8 +117,8 @@ def step(
     row: str, name: str, *inputs: str, tell: Callable[..., Any] | None = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """The decorator of a documented step. Its result is the outcome of the event, or what `tell`
-    says of the result and the parameters; `inputs` are the parameters that are told, or a field of
-    one (`rules.budget`)."""
+    says of the result and the parameters; `inputs` are the parameters that are told, or a field
+    or method of one (`rules.budget`)."""
 
     def wrap(f: Callable[P, R]) -> Callable[P, R]:
         names = tuple(inspect.signature(f).parameters)
@@ -151,7 +151,8 @@ def step(
 
 
 def _field(value: Any, name: str) -> Any:
-    return None if value is None else getattr(value, name)
+    found = None if value is None else getattr(value, name)
+    return found() if inspect.ismethod(found) else found
 
 
 def _as_it_is(value: Any) -> Brief:

@@ -84,20 +84,20 @@ class _Access:
 
 @attrs.frozen
 class LoopWay:
-    """How a loop's index runs: from `first` by `step` until it is `end`."""
+    """How a loop's index runs: from `first`, one at a time up or `down`, until it is `end`."""
 
     first: str
-    step: int
+    down: bool
     end: Value | int
 
 
-@step("MEM-09", "unrolled forward", tell=lambda order, pieces: _ends(order))
+@step("MEM-09", "unrolled forward", "pieces", tell=lambda order, pieces: _ends(order))
 def ascending(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     """The order of a path that goes up."""
     return pieces
 
 
-@step("MEM-10", "unrolled reverse", tell=lambda order, pieces: _ends(order))
+@step("MEM-10", "unrolled reverse", "pieces", tell=lambda order, pieces: _ends(order))
 def descending(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     """The order of a path that goes down."""
     return pieces[::-1]
@@ -110,12 +110,12 @@ def _ends(order: tuple[Piece, ...]) -> Brief:
 
 @step("MEM-12", "forward loop", "count")
 def counts_up(count: Value) -> LoopWay:
-    return LoopWay("0", 1, count)
+    return LoopWay("0", False, count)
 
 
 @step("MEM-13", "reverse loop", "count")
 def counts_down(count: Value) -> LoopWay:
-    return LoopWay("count - 1", -1, -1)
+    return LoopWay("count - 1", True, -1)
 
 
 def lower(cut: Cut, r: Request, plan: CopyPlan, loc: Location | None = None) -> None:
@@ -174,7 +174,7 @@ class _CopyWriter:
         note("MEM-16", "attributes", "volatile" if r.volatile else "none",
              loads=len(self.loads), stores=len(self.stores))
 
-    @step("MEM-03", "blocks")
+    @step("MEM-03", "blocks", "done")
     def blocks(self, done: Block) -> tuple[Block, ...]:
         """The test of the addresses, a path for each outcome, and what follows."""
         tail = "" if self.by_parts else ".for"
@@ -194,13 +194,14 @@ class _CopyWriter:
         assert self.r.source is not None
         up = self.below()
         b.cbranch(up, *entries)
-        note("MEM-04", "direction", f"below goes to {entries[0].name}, else {entries[1].name}")
+        note("MEM-04", "direction", f"below goes to {entries[0].name}, else {entries[1].name}",
+             below=entries[0], otherwise=entries[1])
         segments = self.segments()
         for entry, direction in zip(entries, ("forward", "reverse"), strict=True):
             self.go_on(cut.place(entry))
             self.path(segments, direction == "reverse", f"{direction}.for", done, split)
 
-    @step("MEM-05", "compare",
+    @step("MEM-05", "compare", "self.r.to", "self.r.source",
           tell=lambda up, writer: f"icmp ult {', '.join(str(v.name) for v in up.operands)} (34)")
     def below(self) -> Value:
         """Whether the target lies below the source: unsigned. The notes give it predicate 34."""
@@ -239,7 +240,8 @@ class _CopyWriter:
         body = tuple(Piece(k * plan.unit, plan.unit) for k in range(plan.count or 0))
         return body + plan.tail
 
-    @step("MEM-08", "segments", tell=lambda made, writer: writer.form)
+    @step("MEM-08", "segments", "self.plan.unit", "self.plan.size", "self.plan.unrolled",
+          tell=lambda made, writer: writer.form)
     def segments(self) -> list[_Segment]:
         """What a path does going up; going down it does it from behind."""
         plan = self.plan
@@ -367,7 +369,7 @@ class _CopyWriter:
         self.stored(x, q, _Access(s.unit))
         assert s.count is not None
         way = counts_down(s.count) if down else counts_up(s.count)
-        following = b.sub(iv, 1, "iv.next") if way.step < 0 else b.add(iv, 1, "iv.next")
+        following = b.sub(iv, 1, "iv.next") if way.down else b.add(iv, 1, "iv.next")
         end = const(I64, way.end) if isinstance(way.end, int) else way.end
         b.cbranch(b.icmp_unsigned("==", following, end, "done"), after, here)
         iv.set_incoming((start, following), (before, here))

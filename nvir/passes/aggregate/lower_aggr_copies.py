@@ -176,7 +176,7 @@ def _one(cut: Cut, i: Instruction, kind: str, what: CopyLimits, ctx: Context) ->
     _tell(ctx, i, kind, plan)
     lower(cut, request, plan, i.loc)
     i.erase()
-    note("MEM-18", "cleanup", f"{kind} erased, no use of it is left")
+    note("MEM-18", "cleanup", f"{kind} erased, no use of it is left", kind=kind)
 
 
 def _alignment(i: Instruction, k: int) -> int:

@@ -145,7 +145,7 @@ class _Splitter:
                     self.rules[i.form.name](i)
         self.finish()
 
-    @step("STR-12", "replacement", tell=lambda made, work: Brief(
+    @step("STR-12", "replacement", "self.f", tell=lambda made, work: Brief(
           f"{len(work.replaced)} values replaced, {len(work.dead)} aggregate operations erased",
           {"replaced": len(work.replaced), "erased": len(work.dead)}))
     def finish(self) -> None:

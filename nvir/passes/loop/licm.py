@@ -167,13 +167,13 @@ def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) ->
     if isinstance(block, HoistDecision):
         return block
     if by.literal:
-        note("LIC-26", "right to move", region.invariant)
+        note("LIC-26", "right to move", region.invariant, items=region.items)
     stay = (*region.stay, *(_effects(region) if by.literal else ()))
     if by.literal and stay:
-        note("LIC-26", "stays", {s.instruction: s.why.value for s in stay})
+        note("LIC-26", "stays", {s.instruction: s.why.value for s in stay}, loop=loop)
     if not region.invariant:
         if by.literal:
-            note("LIC-26", "stages 1 to 5", "left out: nothing is right to move")
+            note("LIC-26", "stages 1 to 5", "left out: nothing is right to move", invariant=0)
         return HoistDecision(loop, stay=stay)
     leaving, verdict = by.hoist(region, block)
     values = len(live_into(region, leaving))

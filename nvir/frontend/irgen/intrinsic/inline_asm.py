@@ -158,7 +158,7 @@ def _plain(e: Expr | None) -> Expr | None:
 # ------------------------------------------------------------ 2 reconstruction
 
 
-@step("ASM-03", "2 reconstruction")
+@step("ASM-03", "2 reconstruction", "fragments")
 def reconstruct(fragments: list[AsmFragment]) -> str:
     """LLVM's template."""
     return "".join(
@@ -296,7 +296,7 @@ def emit_asm(g: IRGenState, s: Asm) -> None:
     note("ASM-01", "7 cleanup", "nothing is left", operands=len(made.arguments))
 
 
-@step("ASM-11", "3 constraints")
+@step("ASM-11", "3 constraints", "s.outputs", "s.inputs")
 def _operands(g: IRGenState, s: Asm) -> _Operands:
     made = _Operands()
     for k, o in enumerate(s.outputs):
@@ -308,7 +308,7 @@ def _operands(g: IRGenState, s: Asm) -> _Operands:
     return made
 
 
-@step("ASM-18", "5 type")
+@step("ASM-18", "5 type", "made.destinations")
 def _result_type(made: _Operands) -> ty.Type:
     """Nothing, the type of the one result, or a struct of several."""
     types = [t for _, t in made.destinations]
@@ -341,7 +341,7 @@ def _warn(g: IRGenState, s: Asm) -> None:
         note("ASM-19", "5 number", number, outputs=len(s.outputs))
 
 
-@step("ASM-22", "6 results", tell=lambda made, g, result, destinations: [
+@step("ASM-22", "6 results", "result", tell=lambda made, g, result, destinations: [
     f"stored at {place.pointer.name or 'a place'}" for place, _ in destinations] or "none")
 def _results(g: IRGenState, result: Value, destinations: list[tuple[LValue, ty.Type]]) -> None:
     for k, (place, _) in enumerate(destinations):

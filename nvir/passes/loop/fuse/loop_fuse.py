@@ -200,7 +200,7 @@ def _move_before_end(instructions: Iterable[Instruction], block: Block) -> None:
         i.insert_before(last)
 
 
-@step("FUS-19", "apply")
+@step("FUS-19", "apply", "c.first", "c.second")
 def _fuse(function: Function, c: Candidate) -> set[Block]:
     """Fuse one pair; returns the blocks that are to be dropped."""
     first, second, way = c.first, c.second, c.way
@@ -250,7 +250,7 @@ def _clear_way(function: Function, c: Candidate, preheader: Block) -> None:
         i.insert_before(anchor)
 
 
-@step("FUS-12", "6 joined")
+@step("FUS-12", "6 joined", "c.variables", "c.shift")
 def _join_variables(function: Function, c: Candidate, body: list[Instruction]) -> None:
     """Where both variables count alike, the second is the first plus a constant."""
     one, two = (iv.phi for iv in c.variables)
@@ -274,7 +274,7 @@ def _join_variables(function: Function, c: Candidate, body: list[Instruction]) -
     two.erase()
 
 
-@step("FUS-19", "duplicates")
+@step("FUS-19", "duplicates", "first", "body")
 def _drop_repeated(
     function: Function, first: Loop, latch: Block, body: Sequence[Instruction]
 ) -> None:

@@ -153,7 +153,7 @@ class Planner:
 
     # ------------------------------------------------- stage 1: adjacency
 
-    @step("FUS-06", "1 adjacent")
+    @step("FUS-06", "1 adjacent", "first", "second")
     def _way(self, first: Loop, second: Loop) -> Way:
         for loop in (first, second):
             if not region.is_canonical(loop):
@@ -226,7 +226,7 @@ class Planner:
         way.around = block.succs[1] if target is block.succs[0] else block.succs[0]
         return target
 
-    @step("FUS-18", "1 code between")
+    @step("FUS-18", "1 code between", "first", "second")
     def _sort_code(self, way: Way, first: Loop, second: Loop) -> None:
         """Decide for what stands between the loops where it goes."""
         if way.join is not None and way.around is None:
@@ -277,7 +277,7 @@ class Planner:
 
     # ---------------------------------------- stages 2 to 4: shape, size, registers
 
-    @step("FUS-07", "2 shape")
+    @step("FUS-07", "2 shape", "first", "second")
     def _stage_2(self, first: Loop, second: Loop, way: Way) -> None:
         for loop, limit in ((first, self.limits.first), (second, self.limits.second)):
             name = str(loop.header.name)
@@ -310,7 +310,7 @@ class Planner:
         if f.is_phi and i in self.held:
             raise FusionRefused(HELD, what=f"an asynchronous operation holds {i.name}")
 
-    @step("FUS-10", "4 registers")
+    @step("FUS-10", "4 registers", "first", "second")
     def _registers(self, first: Loop, second: Loop, way: Way) -> None:
         """The second loop must not use what the first one, or what follows from it, makes."""
         made = self.made
@@ -386,7 +386,7 @@ class Planner:
 
     # ------------------------------------- stages 6 and 8: variable, bodies, memory
 
-    @step("FUS-12", "6 merged variable")
+    @step("FUS-12", "6 merged variable", "x", "y")
     def _shift(self, x: InductionVariable, y: InductionVariable) -> int | None:
         """What the second loop's variable is ahead of the first's in each iteration."""
         if x.kind == "float" or y.kind == "float" or x.bits != y.bits or x.step != y.step:
@@ -395,7 +395,7 @@ class Planner:
             return None
         return _exact(self.forms.of(y.start) - self.forms.of(x.start), x.bits)
 
-    @step("FUS-17", "8 structure")
+    @step("FUS-17", "8 structure", "first", "second")
     def _structure(self, first: Loop, second: Loop) -> None:
         """The bodies walked in parallel: blocks, their predecessors, the edges among them."""
         if len(first.blocks) != len(second.blocks):
@@ -412,7 +412,7 @@ class Planner:
             if ("cold" in a.flags) != ("cold" in b.flags):
                 raise FusionRefused(STRUCTURE, what=f"one of {a.name} and {b.name} is cold")
 
-    @step("FUS-16", "8 memory", "trips")
+    @step("FUS-16", "8 memory", "first", "second", "trips")
     def _memory(self, first: Loop, second: Loop, trips: int) -> None:
         one, two = _accesses(first), _accesses(second)
         for later in one:

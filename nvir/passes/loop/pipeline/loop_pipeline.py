@@ -203,7 +203,7 @@ class _Pipeliner:
             why = choice.reason, choice.what
         reason, what = why
         row = "SWP-02" if reason in (Obstacle.PRAGMA, Obstacle.PIPELINED) else "SWP-01"
-        note(row, "not pipelined", reason.text(what))
+        note(row, "not pipelined", reason.text(what), loop=loop, reason=reason.name)
         self.ctx.count("not_pipelined")
         self.ctx.remark(NOT_PIPELINED[reason], loop, reason=reason.text(what))
         return False
@@ -293,7 +293,7 @@ class _Pipeliner:
         short = f"too few iterations go to {done.rest.name}" if done.rest else "no rest is left"
         note("SWP-15", "6 expand", f"{done.prologue.name} of {done.stages - 1} steps, "
              f"{done.kernel.name} of {done.factor}, {done.epilogue.name} of {done.stages - 1}; "
-             + short, stages=done.stages)
+             + short, stages=done.stages, kernel=done.kernel, copies=done.factor)
         self.function.analyze_cfg()
         self.ctx.count("pipelined")
         self.ctx.remark(SCHEDULED, loop, stages=done.stages, factor=done.factor, ii=ii)

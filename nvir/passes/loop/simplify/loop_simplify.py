@@ -67,7 +67,7 @@ def run(function: Function, ctx: Context) -> bool:
         ctx.remark(IRREDUCIBLE, target, source=source.name, target=target.name)
         note("P18-06", "several entries", "reported, not simplified", source=source, target=target)
     whole = bool(ctx.knob("LoopMakeSingleEntry"))
-    note("P18-04", "single entries too", whole)
+    note("P18-04", "single entries too", whole, LoopMakeSingleEntry=whole)
     together = options.convergent or "convergent" in function.flags
     changed = canonical.canonicalise(function, ctx, whole=whole, together=together)
     peel = (options.level >= 4 or options.peel) and not together
