@@ -294,6 +294,8 @@ class Version:
             row["at"] = self._at(c)
         return shown | {
             "loop": header, "by": "ptxas" if sass else "model", "sizes": list(BLOCKS),
+            "own": {k: f.directives[k][0] for k in ("minnctapersm", "maxnreg")
+                    if f.directives.get(k)},
             "fixed": "reqntid" in f.directives, "most": _most(f), "level": made.level,
             "tried": found.tried,
         }

@@ -176,18 +176,22 @@ class _Statements:
         types = [*raw.reg_types, None]  # the last is of what is thrown away
         for item in _items(raw):
             f, results, operands = item[:3]
-            told = self._told[looks_at_values(f)]
+            told = self._told[valued := looks_at_values(f)]
             held: list[object] = [f, function.kind]
             broken = self.broken
             if f.is_call:
                 broken = self.calls_broken
                 callee = item[3].callee or (function, item[3].prototype)
                 held += [callee, *(_named(p) for p in item[3].return_params), None]
+            first = len(held)
             for v in operands:
                 if v.__class__ is int:
                     held.append(types[v])
                 else:
                     held.append(told.get(id(v)) or self._tell(v, told))
+            for _, at in f.addresses if valued else ():  # no rule asks for the value of an offset
+                if at >= 0 and operands[at].__class__ is Constant:
+                    held[first + at] = operands[at].type
             held += [None, *[types[r] for r in results]]
             if broken.get(key := tuple(held)) != () and not f.is_phi:  # no text has phis
                 yield broken, key, item

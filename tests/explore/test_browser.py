@@ -135,6 +135,27 @@ def test_the_line_that_costs_the_registers_of_the_peak_is_one_click_away(opened)
     assert opened.actions < 10
 
 
+def test_the_slider_of_launch_bounds_begins_at_the_kernels_own(file, tmp_path):
+    path = tmp_path / "k.ptx"
+    path.write_text(SGEMM.read_text("utf-8").replace(")\n{", ")\n.maxnreg 40\n{", 1))
+    made = file(version(path), "#tab=whatif")
+    row = made.page.inner_text("label:has(#slide-bounds)")
+    assert "its own: at most 40 registers" in row
+    plain = file(version(), "#tab=whatif").page.inner_text("label:has(#slide-bounds)")
+    assert "its own" not in plain
+
+
+def test_a_text_pasted_over_all_others_breaks_no_policy(opened):
+    p = opened.page
+    opened.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    p.click("#ptx .cm-line >> nth=3")
+    p.keyboard.press("Control+a")
+    p.evaluate("text => navigator.clipboard.writeText(text)",
+               SGEMM.read_text("utf-8").replace("fma.rn.f32", "fma.f32"))
+    p.keyboard.press("Control+v")
+    p.wait_for_selector("#ptx .cm-lintRange-error")
+
+
 def test_what_to_write_to_have_the_loop_unrolled_and_its_cost(opened):
     opened.click("#tab-whatif")
     opened.page.wait_for_selector("#result .figures")

@@ -96,6 +96,16 @@ def test_machine_code_is_shown_as_nvdisasm_prints_it_and_advice_names_a_line():
     assert set(branches) <= labels
 
 
+@pytest.mark.parametrize(("said", "own"), [
+    ("", {}), (".maxnreg 40", {"maxnreg": 40}),
+    (".maxntid 256\n.minnctapersm 2", {"minnctapersm": 2}),
+])
+def test_the_launch_bounds_that_a_kernel_has_are_told_beside_those_to_try(tmp_path, said, own):
+    file = tmp_path / "k.ptx"
+    file.write_text(SGEMM.read_text("utf-8").replace(")\n{", f")\n{said}\n{{", 1))
+    assert version(file).what_if("sgemm", LOOP)["own"] == own
+
+
 def test_what_ifs_at_a_block_size_are_those_of_tune_with_it():
     mine = {json.dumps(c["settings"]): c["at"][BLOCKS.index(128)]
             for c in version().what_if("sgemm", LOOP)["candidates"]}

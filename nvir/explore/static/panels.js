@@ -193,7 +193,9 @@ export function whatIfPanel(made, header, act, told, waiting = false) {
       row: h("label", { class: stuck ? "stuck" : "" }, h("span", {}, text), stuck ? h("span", { hidden: true }, input) : input, out,
         stuck ? h("small", { class: "dim", id: `why-${key}` }, why) : null) };
   }
-  const launch = (/** @type {string} */ b) => b === "none" ? "none" : b.startsWith("maxnreg") ? `at most ${b.slice(8)} registers` : `at least ${b.slice(13)} ${blocks(Number(b.slice(13)))}`;
+  const bound = (/** @type {string} */ b) => b.startsWith("maxnreg") ? `at most ${b.slice(8)} registers` : `at least ${b.slice(13)} ${blocks(Number(b.slice(13)))}`;
+  const own = Object.entries(made.own).map(([k, n]) => bound(`${k} ${n}`)).join(", ");
+  const launch = (/** @type {string} */ b) => b === "none" ? own ? `its own: ${own}` : "none" : bound(b);
   const s = {
     block: slider("block", "Threads a block", made.fixed ? [made.block] : sizes, (v) => String(v), made.block, "the kernel asks for so many (.reqntid)"),
     unroll: slider("unroll", "Unroll factor", unrolls, (v) => UNROLLS[v] ?? `×${v}`, "as is", header ? only("unroll", "no other factor is worth a try") : "the kernel has no loop"),

@@ -87,12 +87,13 @@ def modifiers_problem(row: Op, mods: tuple[str, ...]) -> str | None:
         return f"'.{late}' stands directly behind '{row.name}'"
     if legal is None:
         return None
-    mods = tuple(m for k, m in enumerate(mods) if m not in _TWICE or m not in mods[:k])
+    first = {m: k for k, m in reversed([*enumerate(mods)])}
+    mods = tuple(m for k, m in enumerate(mods) if m not in _TWICE or first[m] == k)
     distance, wrong = min((_misfit(slots, mods) for slots in legal), key=lambda m: m[0])
     if not distance:
         return None
     over = wrong.removeprefix("takes no .")
-    for m in mods if over != wrong else ():
+    for m in dict.fromkeys(mods) if over != wrong else ():
         rest = tuple(x for x in mods if x != m)
         apart = m not in SCALARS and m != over
         if apart and any(not _misfit(slots, rest)[0] for slots in legal):
