@@ -266,7 +266,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "cmpxchg i128": ("llvm7",),
 }
 ARCH = {"llvm7": "sm_80", "llvm20": "sm_100"}
-_CALL = re.compile(r"call (?:fast )?([^@\n]*) @(llvm[\w.]+)\(([^\n]*)\)")
+_CALL = re.compile(r"call (?:fast |afn )?([^@\n]*) @(llvm[\w.]+)\(([^\n]*)\)")
 
 
 def module_of(body: str) -> str:

@@ -238,3 +238,55 @@ def test_assembly_names_the_space_that_the_pointer_has():
         "%s = addrspacecast ptr %p to ptr addrspace(3)\n"
         "call void @llvm.nvvm.stmatrix.sync.aligned.m8n8.x1.b16.p3(ptr addrspace(3) %s, i32 %n)")
     assert '"stmatrix.sync.aligned.m8n8.x1.shared.b16 [$0], {$1};", "l,r,~{memory}"' in lines[-1]
+
+
+def test_approximations_are_the_machines():
+    lines = legalized("%d = call afn float @llvm.exp.f32(float %f)")
+    assert lines[0].startswith("%0 = fmul float 0x3FF7154760000000, %f")
+    assert "@llvm.nvvm.ex2.approx.f(float %0)" in lines[1]
+    with pytest.raises(nvir.Unsupported, match=r"llvm\.exp\.f32"):
+        legalized("%d = call float @llvm.exp.f32(float %f)")
+    with pytest.raises(nvir.Unsupported, match=r"llvm\.log2\.f64"):
+        legalized("%e = fpext float %f to double\n%d = call afn double @llvm.log2.f64(double %e)")
+
+
+def test_an_element_of_a_loaded_vector_is_chosen():
+    """libnvvm's newer dialect ends its process at one whose index varies."""
+    text = "%v = load <4 x i32>, ptr %p\n%d = extractelement <4 x i32> %v, i32 "
+    assert sum("select" in line for line in legalized(f"{text}%n", "llvm20")) == 3
+    assert not any("select" in line for line in legalized(f"{text}2", "llvm20"))
+    assert not any("select" in line for line in legalized(f"{text}%n", "llvm7"))
+
+
+def test_sizes_of_objects_are_unknown_and_sections_go():
+    module = nvir.read_ll("""@x = addrspace(1) global i32 3, section "foo"
+declare i64 @llvm.objectsize.i64.p0(ptr, i1, i1, i1)
+define i64 @f(ptr %p) {
+  %s = call i64 @llvm.objectsize.i64.p0(ptr %p, i1 true, i1 false, i1 false)
+  %t = call i64 @llvm.objectsize.i64.p0(ptr %p, i1 false, i1 false, i1 false)
+  %u = sub i64 %s, %t
+  ret i64 %u
+}""")
+    nvir.run_passes(module, "legalize<dialect=llvm20>", verify=True)
+    text = nvir.print_ll(module, "llvm20")
+    assert "sub i64 0, -1" in text
+    assert "section" not in text
+
+
+@pytest.mark.parametrize(("call", "wanted"), [
+    ("half @llvm.nvvm.fma.rn.ftz.f16(half 0xH3C00, half 0xH3C00, half 0xH3C00)",
+     '"fma.rn.ftz.f16 $0, $1, $2, $3;", "=h,'),
+    ("bfloat @llvm.nvvm.fmin.nan.bf16(bfloat 0xR3F80, bfloat 0xR3F80)", '"min.NaN.bf16 $0, '),
+    ("float @llvm.nvvm.fmax.nan.f(float %f, float 2.0)", '"max.NaN.f32 $0, $1, $2;", "=f,f,'),
+    ("i1 @llvm.nvvm.mbarrier.test.wait(ptr %p, i64 3)", "selp.u32 $0, 1, 0, nvir_p0;"),
+    ("{float, i1} @llvm.nvvm.shfl.sync.up.f32p(i32 -1, float %f, i32 1, i32 0)",
+     "@llvm.nvvm.shfl.sync.i32(i32 -1, i32 1, "),
+    ("ptr @llvm.nvvm.ptr.global.to.gen.p0.p1(ptr addrspace(1) null)", "addrspacecast"),
+])
+def test_what_llvm_7_has_no_name_for_is_assembly(call, wanted):
+    assert wanted in "\n".join(legalized(f"%d = call {call}"))
+
+
+def test_what_it_has_a_name_for_stays():
+    kept = "%d = call float @llvm.nvvm.fmax.ftz.f(float %f, float 2.000000e+00)"
+    assert legalized(kept) == [kept]

@@ -20,15 +20,19 @@ from nvir.ir.intrinsics import Intrinsic, find, written
 from nvir.ir.nvvm import Builder, const_like
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
 from nvir.ir.types import ADDRESS_SPACES, IMM, FloatType, PointerType, Type
+from nvir.passes.llvm import asm_operands
 
 _UNKNOWN = re.compile(
     r"llvm\.nvvm\.(redux\.sync\.(add|and|x?or|u?min|u?max)|activemask|nanosleep|idp[24]a\..*|"
     r"cp\.async\.(ca|cg)\.shared\.global\.\d+(\.s)?|"
-    r"cp\.async\.(commit\.group|wait\.group|wait\.all)|stmatrix\..*)"
+    r"cp\.async\.(commit\.group|wait\.group|wait\.all|bulk\..*)|stmatrix\..*|"
+    r"f(min|max)\.(?!d$|(ftz\.)?f$).*|fma\.rn\..*f16(x2)?|(neg|abs|ex2\.approx.*)\.b?f16(x2)?|"
+    r"ff2b?f16x2\..*|f2(tf32|bf16)\..*|rcp\.approx\.ftz\.f|barrier\.cluster\..*|"
+    r"is_explicit_cluster|(cp\.async\.)?mbarrier\..*|getctarank.*)|llvm\.readsteadycounter"
 )
 _NEVER = frozenset(("llvm.nvvm.activemask", "llvm.nvvm.nanosleep"))  # in neither dialect
 _TIMER = "llvm.nvvm.read.ptx.sreg.globaltimer"
-_CONSTRAINTS = {16: "h", 32: "r", 64: "l"}
+_CONSTRAINTS = {1: "b", 8: "h", 16: "h", 32: "r", 64: "l"}
 
 
 def statement(name: str, dialect: str) -> Intrinsic | None:
@@ -36,7 +40,8 @@ def statement(name: str, dialect: str) -> Intrinsic | None:
     unknown = name in _NEVER
     if dialect == "llvm7":
         unknown = name == _TIMER or _UNKNOWN.fullmatch(name) is not None
-    return find(name) if unknown else None
+    row = find(name) if unknown else None
+    return row if row is not None and row.ori else None
 
 
 @attrs.frozen
@@ -60,8 +65,8 @@ class _AsmOperands:
         return int(getattr(self.values[k], "value", 0))
 
 
-def as_assembly(i: Instruction, row: Intrinsic) -> None:
-    """Replace a call by its statement."""
+def as_assembly(i: Instruction, row: Intrinsic, dialect: str) -> None:
+    """Replace a call by its statement, with operands that the dialect takes."""
     spelling, operands = row.pattern.fill(_AsmOperands(i._operands))
     shapes, values = written(operands)
     given: list[Value] = []
@@ -82,6 +87,7 @@ def as_assembly(i: Instruction, row: Intrinsic) -> None:
         i.replace_with(made)
     else:
         i.erase()
+    asm_operands.fit(made, made.aux.callee, dialect)
 
 
 def _word(v: Value, given: list[Value], shift: int) -> str:

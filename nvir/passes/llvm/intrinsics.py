@@ -19,6 +19,7 @@ import attrs
 
 from nvir.ir import Function, Instruction, Unsupported
 from nvir.ir import types as ty
+from nvir.ir.intrinsics import find
 from nvir.ir.nvvm import Builder, const, const_like, declare
 from nvir.ir.values import Constant, Value, constant, undef
 from nvir.ir.verify.nvvm import element
@@ -35,14 +36,15 @@ class IntrinsicCall:
     operands: tuple[Value, ...]
     type: ty.Type
     dialect: str
+    approximate: bool = False  # the call's flags say that this will do
 
     @property
     def words(self) -> list[str]:
         return self.name.split(".")
 
     def refused(self) -> Unsupported:
-        of = element(self.operands[-1].type)
-        return Unsupported(f"the intrinsic llvm.{self.name} of {of}", self.dialect)
+        of = element(self.operands[0].type).name
+        return Unsupported(f"the intrinsic llvm.{self.name}.{_SUFFIXES.get(of, of)}", self.dialect)
 
 
 Scalar = Callable[[Builder, IntrinsicCall], Value]
@@ -59,7 +61,9 @@ def lowered(b: Builder, i: Instruction, dialect: str) -> Value | None:
     if not name or not RULES[name][0](dialect, i.operands[0].type):
         return None
     said = full if name == "vector.reduce" else name
-    return _applied(b, IntrinsicCall(said, i.operands, i.type, dialect), RULES[name][1])
+    approximate = not {"afn", "fast"}.isdisjoint(i.form.mods)
+    call = IntrinsicCall(said, i.operands, i.type, dialect, approximate)
+    return _applied(b, call, RULES[name][1])
 
 
 def _applied(b: Builder, c: IntrinsicCall, rule: Scalar) -> Value:
@@ -206,6 +210,11 @@ def _swapped(b: Builder, c: IntrinsicCall) -> Value:
     return b.trunc(b.lshr(whole, wide.bits - t.bits), t)
 
 
+def _object_size(b: Builder, c: IntrinsicCall) -> Value:
+    """Unknown: 0 where the least is asked for, else all ones."""
+    return const(c.type, 0 if getattr(c.operands[1], "value", 0) else -1)
+
+
 def _pointer_mask(b: Builder, c: IntrinsicCall) -> Value:
     p, mask = c.operands
     return b.inttoptr(b.and_(b.ptrtoint(p, mask.type), mask), p.type)
@@ -260,6 +269,24 @@ def _nan_extremum(b: Builder, c: IntrinsicCall) -> Value:
     better = b.select(b.fcmp_ordered("<" if least else ">", x, y), x, y)
     best = b.select(b.fcmp_ordered("==", x, y), zeros, better)
     return b.select(b.fcmp_unordered("uno", x, y), const_like(x, math.nan), best)
+
+
+def _approximated(b: Builder, c: IntrinsicCall) -> Value:
+    """sin, exp2, log … by what the machine has, of a multiple or as one: exp(x) = 2^(x·log2 e). The
+    factors are patterns of float in the table of intrinsics."""
+    if not c.approximate or c.type is ty.DOUBLE:
+        raise c.refused()
+    x = c.operands[0] if c.type is ty.FLOAT else b.fpext(c.operands[0], ty.FLOAT)
+    row = find(f"llvm.{c.words[0]}.f32")
+    assert row is not None
+    _, word, *patterns = row.rule.split()
+    before, behind = (constant(ty.FLOAT, int(p)) if int(p) else None for p in patterns)
+    x = b.fmul(before, x) if before else x
+    assert b.module is not None
+    f = declare(b.module, f"llvm.nvvm.{word}.approx.f", ty.FLOAT, [ty.FLOAT], ("nounwind",))
+    made = b.call(f, [x])
+    made = b.fmul(made, behind) if behind else made
+    return made if c.type is ty.FLOAT else b.fptrunc(made, c.type)
 
 
 def _saturated_integer(b: Builder, c: IntrinsicCall) -> Value:
@@ -364,7 +391,9 @@ RULES: dict[str, tuple[Need, Scalar]] = {
     **dict.fromkeys(("ctpop", "ctlz", "cttz"), (_no_words, _count)),
     **dict.fromkeys(("fshl", "fshr"), (_old_and_odd, _funnel)),
     "bswap": (_no_register, _swapped),
-    "ptrmask": (_old, _pointer_mask),
+    "arithmetic.fence": (_old, lambda b, c: c.operands[0]),
+    "is.constant": (_old, lambda b, c: const(c.type, 0)),
+    "ptrmask": (_old, _pointer_mask), "objectsize": (_always, _object_size),
     "fabs": (_always, _fabs),
     **dict.fromkeys(assembly.MODES, (_always, _rounded)),
     "roundeven": (_old, _rounded),
@@ -374,6 +403,8 @@ RULES: dict[str, tuple[Need, Scalar]] = {
     **dict.fromkeys(("fma", "fmuladd"), (_old_bfloat, _fma)),
     **dict.fromkeys(("minimum", "maximum"), (_old, _nan_extremum)),
     **dict.fromkeys(("fptosi.sat", "fptoui.sat"), (_old, _saturated_integer)),
+    **dict.fromkeys(("sin", "cos", "exp", "exp2", "exp10", "log", "log2", "log10"),
+                    (_always, _approximated)),
     "is.fpclass": (_old, _fpclass),
     "vector.reduce": (_old, _reduced),
 }

@@ -14,8 +14,8 @@
 Method   Types first (legalize_types.py), then a rule for each row that needs one, then intrinsics
          by name. A fence is never weakened and a frozen value is really one value.
 Keeps    blocks, but for the loops of operations that only compare-and-exchange can do.
-Raises   Unsupported, naming it, for what has no such form: libm-like intrinsics (`llvm.sin`; link
-         libdevice instead), arithmetic on fp128, atomics of i128 on llvm7.
+Raises   Unsupported, naming it, for what has no such form: libm-like intrinsics without `afn`
+         (`llvm.sin`; link libdevice instead), arithmetic on fp128, atomics of i128 on llvm7.
 Cost     One visit an instruction.
 Source   NVVM IR Specification 2.0; libnvvm 13.0's own verdicts (tests/llvm/test_ll_libnvvm.py).
 """
@@ -62,6 +62,8 @@ def run(module: Module, ctx: Context) -> bool:
             if what:
                 changed = True
                 ctx.count("rewritten")
+    for v in module.globals:  # an explicit section is not allowed
+        changed |= v.attributes.pop("section", None) is not None
     if dialect == "llvm7":
         for v in module.globals:
             if isinstance(v.init, Value):
@@ -228,13 +230,16 @@ def _call(i: Instruction, dialect: str) -> bool:
     if not isinstance(callee, Function) or not callee.name.startswith("llvm."):
         return False
     name = str(callee.name)[5:]
-    if name.startswith("nvvm."):
-        row = assembly.statement(f"llvm.{name}", dialect)
-        if row is None:
-            return _barrier(i, callee) or (dialect == "llvm7" and _shuffle(i, callee))
-        assembly.as_assembly(i, row)
+    old = dialect == "llvm7"
+    if _barrier(i, callee) or (old and (_shuffle(i, callee) or _of_spaces(i, callee))):
+        return True
+    row = assembly.statement(f"llvm.{name}", dialect)
+    if row is not None:
+        assembly.as_assembly(i, row, dialect)
         _drop(callee)
         return True
+    if name.startswith("nvvm."):
+        return False
     new = intrinsics.lowered(Builder.ahead_of(i), i, dialect)
     if new is not None:
         i.replace_with(new)
@@ -277,18 +282,36 @@ def _shuffle(i: Instruction, callee: Function) -> bool:
     found = _WITH_PREDICATE.fullmatch(str(callee.name))
     if found is None or callee.module is None:
         return False
-    mask, *rest = i._operands
-    operands = (mask, const_like(mask, _MODES.index(found[1])), *rest)
+    b = Builder.ahead_of(i)
+    mask, x, *rest = i._operands
+    number = b.bitcast(x, ty.I32) if found[2] == "f32" else x
+    operands = (mask, const_like(mask, _MODES.index(found[1])), number, *rest)
     attributes = ("convergent", "nounwind")
-    old = declare(callee.module, "llvm.nvvm.shfl.sync.i32", i.type,
+    pair = ty.struct([ty.I32, ty.I1])
+    old = declare(callee.module, "llvm.nvvm.shfl.sync.i32", pair,
                   [v.type for v in operands], attributes)
-    i.replace_with(Builder.ahead_of(i).call(old, operands))
+    made: Value = b.call(old, operands)
+    if found[2] == "f32":
+        lane = b.bitcast(b.extract_value(made, 0), ty.FLOAT)
+        whole = b.insert_value(undef(i.type), lane, 0)
+        made = b.insert_value(whole, b.extract_value(made, 1), 1)
+    i.replace_with(made)
+    _drop(callee)
+    return True
+
+
+def _of_spaces(i: Instruction, callee: Function) -> bool:
+    """llvm.nvvm.ptr.global.to.gen and its like: casts."""
+    if not _OF_SPACES.match(str(callee.name)):
+        return False
+    i.replace_with(Builder.ahead_of(i).addrspacecast(i._operands[0], i.type))
     _drop(callee)
     return True
 
 
 _MODES = ("idx", "up", "down", "bfly")
-_WITH_PREDICATE = re.compile(r"llvm\.nvvm\.shfl\.sync\.(idx|up|down|bfly)\.i32p")
+_WITH_PREDICATE = re.compile(r"llvm\.nvvm\.shfl\.sync\.(idx|up|down|bfly)\.([if]32)p")
+_OF_SPACES = re.compile(r"llvm\.nvvm\.ptr\.((global|shared|constant|local)\.to\.gen|gen\.to\.)")
 
 
 def _drop(callee: Function) -> None:
@@ -306,8 +329,7 @@ def _drop(callee: Function) -> None:
 
 
 _NO_FORM = frozenset((
-    "sin", "cos", "tan", "exp", "exp2", "exp10", "log", "log2", "log10", "pow", "powi", "stacksave",
-    "stackrestore", "sincos", "ldexp", "frexp",
+    "tan", "pow", "powi", "stacksave", "stackrestore", "sincos", "ldexp", "frexp",
 ))
 _NEWER = re.compile(
     r"([su]add\.sat|[su]sub\.sat|sshl\.sat|ushl\.sat|vector\.|maximum|minimum|"

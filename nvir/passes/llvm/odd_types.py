@@ -5,6 +5,7 @@
     bitcast <3 x i3> %v to i9            ==>   the elements shifted to their place
     extractelement <4 x i1> %v, i32 %k   ==>   a choice among all of them
 
+The newer one ends its process at an element of a vector that was loaded, at an index that varies.
 LLVM 7 casts vectors of i1 or i3 in memory, where they lie element by element: a cast of their
 bits, or an element at an index that varies, reads what is none of them.
 """
@@ -116,11 +117,13 @@ def _from_number(b: Builder, x: Value, t: ty.Type) -> Value:
 def _element(i: Instruction, dialect: str) -> bool:
     """An element at an index that varies, read or replaced."""
     v, index = i._operands[0], i._operands[-1]
-    if dialect != "llvm7" or not _is_odd(v.type) or isinstance(index, Constant):
+    reads = i.form.name == "extractelement"
+    loaded = reads and isinstance(v, Instruction) and v.form.name == "load"
+    breaks = _is_odd(v.type) if dialect == "llvm7" else loaded
+    if isinstance(index, Constant) or not breaks:
         return False
     assert isinstance(v.type, ty.VectorType)
     b = Builder.ahead_of(i)
-    reads = i.form.name == "extractelement"
     out: Value = lane(b, v, 0) if reads else v
     for k in range(int(reads), v.type.count):
         here = b.icmp_signed("==", index, const(index.type, k))
