@@ -52,7 +52,7 @@ from nvir.tune.weights import KernelLoop, anchor, executed, infer, kernel_loops,
 
 WORSE = 1.03
 TIE = 1.01
-MODEL_ERROR = 1.15  # by which a predicted win has to be larger than nothing
+MODEL_ERROR = 1.05  # by which a predicted win has to be larger than nothing
 COUNTED = 0.1  # of a loop's iterations: how far those of two candidates may be apart
 MOST = 40_000  # instructions of all candidates of a file
 LOOPS = 8  # of a kernel, those that run most instructions

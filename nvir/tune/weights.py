@@ -368,7 +368,7 @@ def _chunks(members: Sequence[tuple[int, bool]], n: int) -> Iterable[list[tuple[
 
 def _routines(blocks: Sequence[BodyBlock]) -> set[int]:
     """The blocks of routines that are called within a body."""
-    return set[int]().union(*(_from(b.callee, blocks) for b in blocks if b.callee >= 0))
+    return set[int]().union(*(_from(c, blocks) for c in {b.callee for b in blocks} if c >= 0))
 
 
 def _from(entry: int, blocks: Sequence[BodyBlock]) -> set[int]:
@@ -387,10 +387,12 @@ def _aside(blocks: Sequence[BodyBlock]) -> set[int]:
     """Blocks that only a slow path runs: on one of two ways, and they call a routine that is the
     assembler's own: all of it has one line."""
     found: set[int] = set()
+    own = {
+        c for c in {b.callee for b in blocks if b.callee >= 0}
+        if len({i.line for k in _from(c, blocks) for i in blocks[k].instructions}) == 1
+    }
     for b in blocks:
-        own = b.callee >= 0 and len({
-            i.line for k in _from(b.callee, blocks) for i in blocks[k].instructions}) == 1
-        if own and len(b.preds) == 1 and len(blocks[b.preds[0]].succs) == 2:
+        if b.callee in own and len(b.preds) == 1 and len(blocks[b.preds[0]].succs) == 2:
             way, end = _way(b.index, blocks)
             other = next(s for s in blocks[b.preds[0]].succs if s != b.index)
             if end >= 0 and end in (other, _way(other, blocks)[1]):
