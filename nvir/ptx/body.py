@@ -16,6 +16,7 @@ by number; ssa.py turns it into IR.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from nvir.ir import Location, form
 from nvir.ir.opcodes import DEBUG_LABEL, PRAGMA
@@ -224,23 +225,27 @@ class BodyReader(Flow):
                 last = self._begin_block(None)
             last.term = (_RET_FORM, (), None, self.line)
             last.falls_through = False
-        tables: dict[int, list[tuple[str, RawBlock | None]]] = {}  # found once for each
+        tables: dict[int, tuple[list[RawBlock], list[str]]] = {}  # found once, and what lacks
         for k, block in enumerate(blocks):
             resolved: list[RawBlock] = []
             for named, scope, offset in block.targets:
-                found = tables.get(id(named))
-                if found is None:
-                    names = [named] if named.__class__ is str else named
-                    found = [(name, find_label(name, scope)) for name in names]
-                    if len(names) > 1:
-                        tables[id(named)] = found
-                for name, target in found:
-                    if target is None:
-                        self.source.error(f"undefined label '{name}'", offset)
-                resolved += [target for _, target in found if target is not None]
+                if named.__class__ is str:
+                    made = _targets([named], scope)
+                else:
+                    made = tables.get(id(named)) or _targets(named, scope)
+                    tables[id(named)] = made
+                for name in made[1]:
+                    self.source.error(f"undefined label '{name}'", offset)
+                resolved += made[0]
             if block.falls_through:
                 resolved.append(blocks[k + 1])
             block.targets = resolved
+
+
+def _targets(names: Sequence[str], scope: LabelScope) -> tuple[list[RawBlock], list[str]]:
+    """The blocks of labels, and those that are no labels."""
+    found = [(name, find_label(name, scope)) for name in names]
+    return [b for _, b in found if b is not None], [name for name, b in found if b is None]
 
 
 _LABEL_FORM = form(DEBUG_LABEL.name)
