@@ -25,6 +25,7 @@ from nvir.frontend.tree.declarations import Attributes, Function, LaunchBounds, 
 from nvir.frontend.tree.expressions import Expr
 from nvir.ir import nvvm
 from nvir.ir.nvvm_values import DEBUG_DECLARE
+from nvir.ir.text.trace import Trace
 from nvir.ir.types import FLOAT, I32, I64, pointer, struct
 
 out, i, j, n, p, q, v = b.names("out i j n p q v")
@@ -256,6 +257,19 @@ def test_declarations_cost_no_code():
     assert texts[0] == texts[1] != texts[2] == texts[3]
     names = [[x[1] for x in found] for found in seen]
     assert names == [[], [], [], ["out", "i"], ["out", "i"], [], [], [], [], ["out", "i"], [], []]
+
+
+@pytest.mark.seed("FN-01", "FN-19")
+def test_events_name_the_function_that_they_are_of():
+    tree = b.unit(b.function("int f", "int a", b.ret(b.name("a"))),
+                  b.kernel("k", "int n", b.let("int m", b.name("n"))))
+    with Trace() as trace:
+        module = module_of(tree, param_debug_info=True)
+    names = {f.name for f in module.functions if f.blocks}
+    assert len(names) == 2
+    assert {e.function for e in trace} == names
+    declared = {(e.inputs["parameter"], e.inputs["number"]): e.outcome for e in trace.of("FN-19")}
+    assert declared == {("a", 1): True, ("n", 1): True}
 
 
 def test_llvm_text_declares_parameters_with_their_types():

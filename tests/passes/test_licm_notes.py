@@ -811,6 +811,18 @@ def test_the_fixed_point_finds_what_the_stages_find():
         assert {r for i in m.items for r in i.results if r in known} == naive
 
 
+@pytest.mark.seed("LIC-23")
+def test_what_leaves_says_no_reason_to_stay():
+    module = single("mul.lo.u32 %r10, %r3, %r1;")
+    module["k"].analyze_cfg()
+    ctx = Context(module, Knobs(policy="documented"))
+    ctx.pass_ = all_passes()["licm"]
+    ctx.options = ctx.pass_.options(id="0")
+    (decision,) = licm.decide(module["k"], ctx, 0, Nest(module["k"]))
+    assert decision.leaving
+    assert (decision.verdict.pays, decision.verdict.why) == (True, "")
+
+
 @pytest.mark.seed("SET-05")
 def test_the_forward_walk_counts_from_nothing():
     """Uses of what the block makes anew; none of what is in the set."""

@@ -17,11 +17,14 @@ from nvir.sm.latency import (
     class_resource_bound,
     classify,
     edge_latency,
+    family_named,
     family_of,
+    is_long,
     latency_class,
     operand_count,
     pipe_of_class,
     register_class_latency,
+    stall_cap,
     stall_cycles,
 )
 from nvir.sm.profile import PROFILES, profile
@@ -104,6 +107,8 @@ def test_memory_operands_carry_their_class_in_word_four():
 @pytest.mark.seed("LAT-03")
 def test_families_that_look_at_flags():
     assert [classify(0xF3, secondary=flag) for flag in (0, 1)] == [6, 10]
+    texture = [classify(o, secondary=1) for o in (0x45, 0x46, 0x47, 0xF2, 0xF3, 0x106, 0x107)]
+    assert texture == [6, 10, 6, 6, 10, 10, 6]
     for opcode in (0x5B, 0x5C, 0x137):
         assert [classify(opcode, index=i) for i in (0, 1, 2)] == [DEFAULT, 12, DEFAULT]
     flagged = (0, 1 << 27, 0)
@@ -139,6 +144,28 @@ def test_register_classes():
     assert [register_class_latency(c) for c in (4, 5, 2)] == [26, 20, 20]
     assert register_class_latency(3) == DEFAULT
     assert register_class_latency(3, otherwise=12) == 12
+
+
+@pytest.mark.seed("LAT-03")
+@pytest.mark.parametrize(("operation", "first"), [
+    ("ld.global.u32", 0x3C), ("st.shared.f32", 0x3E), ("atom.global.add.u32", 0x49),
+    ("bar.sync", 0x5B), ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 0x135),
+    ("tex.2d.v4.f32.f32", 0xF3), ("add.s32", 0x03), ("mul.lo.s32", 0x23), ("shl.b32", 0x23),
+    ("ex2.approx.f32", 0x55), ("fma.rn.f32", 0x55), ("add.f64", None), ("cvt.s32.f32", None),
+    ("frobnicate", None),
+])
+def test_an_operation_by_name_has_its_family(operation, first):
+    found = family_named(operation)
+    assert (None if found is None else found.first) == first
+
+
+@pytest.mark.seed("LAT-06", "GAP-24")
+@pytest.mark.parametrize(("code", "long"), [
+    (1, False), (6, False), (8, True), (12, True), (14, True), (16, False), (20, True), (26, True),
+    (99, False)])
+def test_which_classes_are_of_long_units(code, long):
+    assert is_long(code, profile("sm_80_notes")) is long
+    assert stall_cap(code, 6, profile("sm_80_notes")) == (64 if long else 32)
 
 
 @pytest.mark.seed("LAT-03")

@@ -248,6 +248,20 @@ def test_the_flags_byte():
         encode(Route.BANK, 8)
 
 
+@pytest.mark.seed("PRA-02")
+def test_a_false_dependence_is_told_by_what_it_forbids():
+    code = LoopCode("loop", SM80, (
+        op("LDG.E", "R6", "R2 R3"), op("IADD3", "R2", "R2"), op("MOV", "R6", "R8"),
+        op("FFMA", "R7", "R6 R6 R7"), op("BRA", "", "", "P0", "branch")))
+    found = dependences(code)
+    assert {d.kind for d in found} == {"RAW", "WAR", "WAW"}
+    for d in found:
+        assert d.is_false == (d.kind != "RAW")
+        assert ("may not write" in d.words(code)) == d.is_false
+        assert ("of the iteration before" in d.words(code)) == (d.is_false and d.distance > 0)
+        assert ("iteration later" in d.text(code)) == (d.distance > 0)
+
+
 @pytest.mark.seed("PRA-04", "PRA-06")
 @pytest.mark.parametrize(("mode", "blocked", "route"), [
     (0, False, Route.BANK), (1, False, Route.TENSOR), (1, True, Route.BANK),
