@@ -152,6 +152,29 @@ def cases() -> dict[str, tuple[str, str]]:
 CASES = cases()
 
 
+SIGNATURES = ("half", "<2 x half>", "{i8, half}", "i24", "[2 x i48]", "<4 x i1>", "bfloat",
+              "{i33, <2 x i3>}")
+for t in SIGNATURES:  # through a function, by name and by a pointer
+    CASES[f"passing {t}"] = (f"""%b = load i64, ptr %x
+  %h = trunc i64 %b to i16
+  %f = bitcast i16 %h to half
+  %c = call {t} @make(i64 %b, half %f)
+  %p = load ptr, ptr addrspace(1) @g
+  %d = call {t} %p({t} %c)
+  store {t} %d, ptr %out""", f"""@g = addrspace(1) global ptr @same
+define {t} @same({t} %v) noinline {{
+  ret {t} %v
+}}
+define {t} @make(i64 %b, half %f) noinline {{
+  %m = alloca [4 x i64], align 8
+  store [4 x i64] zeroinitializer, ptr %m
+  {'store i64 %b, ptr %m' if 'i3' not in t and 'i1>' not in t else 'store i8 5, ptr %m'}
+  %v = load {t}, ptr %m, align 8
+  %r = call {t} @same({t} %v)
+  ret {t} %r
+}}""")
+
+
 def module_of(name: str) -> nvir.Module:
     lines, declared = CASES[name]
     return nvir.read_ll(f"define ptx_kernel void @k(ptr %x, ptr %out) {{\n  {lines}\n  ret void\n}}"

@@ -40,6 +40,7 @@ from nvir.passes.llvm import asm_operands, assembly, intrinsics
 from nvir.passes.llvm.atomics import RULES as ATOMICS
 from nvir.passes.llvm.legalize_types import rewrite_types
 from nvir.passes.llvm.odd_types import RULES as ODD_TYPES
+from nvir.passes.llvm.signatures import rewrite_signatures
 from nvir.passes.remarks import Code
 
 CODES: tuple[Code, ...] = ()
@@ -55,6 +56,7 @@ class Options:
 def run(module: Module, ctx: Context) -> bool:
     dialect = ctx.options.dialect
     changed = dialect == "llvm7" and _lower_bfloat(module)
+    changed |= rewrite_signatures(module, dialect)
     changed |= rewrite_types(module, dialect)
     for f in list(module.functions):
         for i in list(f.instructions()):

@@ -6,8 +6,8 @@
     extractelement <4 x i1> %v, i32 %k   ==>   a choice among all of them
 
 The newer one ends its process at an element of a vector that was loaded, at an index that varies.
-LLVM 7 casts vectors of i1 or i3 in memory, where they lie element by element: a cast of their
-bits, or an element at an index that varies, reads what is none of them.
+Vectors of i1 or i3 are cast in memory, where they lie element by element: a cast of their bits (in
+both dialects), or an element at an index that varies (in LLVM 7), reads what is none of them.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _in_memory(t: ty.Type) -> ty.Type:
 
 def _bitcast(i: Instruction, dialect: str) -> bool:
     x, t = i._operands[0], i.type
-    if dialect != "llvm7" or not (_is_odd(x.type) or _is_odd(t)):
+    if not (_is_odd(x.type) or _is_odd(t)):
         return False
     b = Builder.ahead_of(i)
     i.replace_with(_from_number(b, _number(b, x), t))
