@@ -149,7 +149,7 @@ def _own_class(i: Instruction, profile: Profile) -> int:
     opcode = i.form.spelling
     made = latency_class(opcode, profile)
     family = family_named(opcode)
-    note("LAT-01", "1 class", made, opcode=opcode, operands=len(i.operands), index=0)
+    _classed(i, 0, made)
     if family is None:
         known = find_row(opcode) is not None
         note("LAT-07", "1 no family", made, opcode=opcode, known=known, default=DEFAULT)
@@ -165,6 +165,7 @@ def _source_class(i: Instruction, said: Mapping[tuple[Instruction, int], int]) -
     """The class of operand 1, the first source: as annotated, else that of its register."""
     if not i.operands:
         note("LAT-04", "1 past the end", SKIP, opcode=i.form.spelling, count=0, index=1)
+        _classed(i, 1, SKIP)
         return SKIP
     v = i.operands[0]
     outside = v.definer is None and not isinstance(v, Constant)
@@ -174,7 +175,14 @@ def _source_class(i: Instruction, said: Mapping[tuple[Instruction, int], int]) -
         made = register_class_latency(register)
         note("LAT-05", "1 class of a register", made, opcode=i.form.spelling, operand=v,
              register_class=register)
+    _classed(i, 1, made)
     return made
+
+
+def _classed(i: Instruction, index: int, made: int) -> None:
+    """What ClassifyLatency is given and what it says."""
+    note("LAT-01", "1 class", made, opcode=i.form.name, secondary=".".join(i.form.mods),
+         operands=i.operands, count=len(i.operands), index=index)
 
 
 @step("SWP-06", "2 noted check", "classes")
