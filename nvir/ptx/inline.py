@@ -40,6 +40,7 @@ _PART = re.compile(r"[^%]+|%(?:([%=])|(\d+))?")  # of its text
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 _CLASSES = {"h": "b16", "r": "b32", "l": "b64", "q": "b128", "f": "f32", "d": "f64"}
+LONGEST = 1 << 12  # characters of a statement whose errors are kept for when it comes again
 NEWEST = "sm_100a"  # what statements are checked for unless something else is asked
 _HEAD = ".version 9.0\n.target {target}\n.address_size 64\n.visible .entry k()\n{{\n"
 _OPEN = "{{\n"  # before a string that is read as the body of a kernel, in a scope of its own
@@ -150,12 +151,12 @@ def check_inline(
     found: list[tuple[str, Diagnostic]] = []
     starts = line_starts(text)
     for at, part in _parts(text):
+        told = _known_errors if len(part) < LONGEST else _errors
         found.extend((kind, _placed(d, text, file, at + place, starts))
-                     for kind, d, place in _errors(part, arch or NEWEST))
+                     for kind, d, place in told(part, arch or NEWEST))
     return found
 
 
-@functools.lru_cache(maxsize=1 << 14)  # of a text that is edited all but one are known
 def _errors(part: str, target: str) -> tuple[tuple[str, Diagnostic, int], ...]:
     """What is wrong with a statement, and at which of its characters."""
     asm = _Statement.read(part)
@@ -169,6 +170,9 @@ def _errors(part: str, target: str) -> tuple[tuple[str, Diagnostic, int], ...]:
     places = (asm.place(offset) for offset in offsets)
     return tuple((kind, d, asm.start if at is None else at)
                  for (kind, d), at in zip(wrong, places, strict=True))
+
+
+_known_errors = functools.lru_cache(maxsize=1 << 14)(_errors)  # of an edited text all but one
 
 
 def _closed(text: str) -> dict[int, int]:
