@@ -762,3 +762,39 @@ def test_allocation_after_the_schedule_does_not_wait_for_registers():
     assert copies.code.registers <= SM80.limits.max_registers_per_thread
     for trips in range(copies.stages + 3):
         assert compare(copies, trips) == []
+
+
+@pytest.mark.seed("PRA-07", "PRA-10")
+def test_a_pipe_is_held_as_long_as_its_interval():
+    """Operations that all want the first slot: as many as the pipe takes in the interval, and no
+    more."""
+    made = SM80.operation("MUFU.EX2")
+    (pipe,), each = made.pipes, made.interval
+    assert each > 1
+    assert SM80.pipes[pipe].units == 1
+    many = LoopCode("loop", SM80, tuple(op("MUFU.EX2", f"R{20 + k}", f"R{2 + k}")
+                                        for k in range(3)))
+    for ii, fits in ((3 * each, True), (3 * each + 1, True), (3 * each - 1, False)):
+        placed = place(many, [], ii, [0, 0, 0], 1)
+        assert (placed is not None) == fits
+        if placed is not None:
+            cycles = [r.cycle for r in placed.records.values()]
+            slots = [(c + k) % ii for c in cycles for k in range(each)]
+            assert len(set(slots)) == len(slots)
+    one = attrs.evolve(many, operations=many.operations[:1])
+    assert place(one, [], each, [0], 1) is not None
+    assert place(one, [], each - 1, [0], 1) is None
+
+
+@pytest.mark.seed("PRA-07")
+def test_operations_that_want_one_slot_stand_around_it():
+    """By the width of issue one or two in each; below the slot first, then above."""
+    def cycles(width: int, count: int) -> list[int]:
+        machine = attrs.evolve(SM80, issue_width=width)
+        sums = LoopCode("loop", machine, tuple(
+            op(("IADD3", "FADD")[k % 2], f"R{20 + k}", f"R{2 + k}") for k in range(count)))
+        placed = place(sums, [], 9, [0] * count, 1, slots=[3] * count)
+        return [placed.records[n].cycle for n in range(count)]
+
+    assert cycles(1, 4) == [3, 2, 1, 4]  # each pipe takes one in two
+    assert sorted(cycles(2, 4)) == [1, 1, 3, 3]
