@@ -30,7 +30,7 @@ from nvir.report.facts import FunctionFacts, function_facts
 from nvir.report.findings import Findings, find
 from nvir.sm.profile import profile_for
 
-MOST_PHIS = 1 << 17  # of a function of which more is told than its errors and names
+MOST = 1 << 17  # phis or edges of a function of which more is told than its errors and names
 ATTEMPTS = 6  # of reading a text with errors, each time with fewer functions
 
 
@@ -114,7 +114,7 @@ class TextView:
         for attempt in range(ATTEMPTS):
             try:
                 data = text.encode("utf-8", "replace")
-                return read_ll(data) if self.language == "ll" else read_ptx(data, MOST_PHIS)
+                return read_ll(data) if self.language == "ll" else read_ptx(data, MOST)
             except ParseError as e:
                 lines = sorted({d.line for d in e.errors})  # one error may look like several
                 for line in lines[:1] if attempt < ATTEMPTS - 2 else lines:

@@ -50,17 +50,17 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _VERSION = re.compile(r"\.version\s+(\d{1,4})\.(\d{1,4})\b(?!\.)")
 
 
-def read_ptx(x: object, most_phis: int | None = None) -> Module:
+def read_ptx(x: object, most: int | None = None) -> Module:
     """Read PTX into a module of level `ori`.
 
     `x` is a path (an os.PathLike, or a str without a newline) or the text itself
     (a str with a newline, or bytes). Raises ParseError, whose `.errors` lists
-    every error of the file; NvirError if the file cannot be opened. A function that takes more
-    than `most_phis` in SSA form stays without blocks, with a warning.
+    every error of the file; NvirError if the file cannot be opened. A function of more
+    phis or edges than `most` stays without blocks, with a warning.
     """
     source = load(x)
     with bulk():
-        reader = ModuleReader(source, most_phis)
+        reader = ModuleReader(source, most)
         reader.read()
         source.raise_errors()
         return reader.finished()
@@ -91,9 +91,9 @@ class ModuleReader(Declarations):
 
     apart = False
 
-    def __init__(self, source: PtxText, most_phis: int | None = None) -> None:
+    def __init__(self, source: PtxText, most: int | None = None) -> None:
         super().__init__(source, Module(name=source.file, version=KNOWN_VERSION))
-        self.most_phis = most_phis
+        self.most = most
         self.complete = True  # whether the header could be read, and all behind it was looked at
         self.has_debug = ".section" in self.code
         if (written := _PRODUCER.match(source.text)) is not None:
@@ -434,9 +434,9 @@ class ModuleReader(Declarations):
 
     def fill(self, raw: RawFunction, function: Function, incoming: dict[int, Argument]) -> None:
         """Make the blocks of a function; `incoming` are the registers that it is given."""
-        if not build(raw, function, incoming, self.most_phis):
-            self.source.warn_once(f"phis of {function.name}", f"{function.name} has more than "
-                                  f"{self.most_phis} phis", self.token_start)
+        if not build(raw, function, incoming, self.most):
+            self.source.warn_once(f"size of {function.name}", f"{function.name} has more than "
+                                  f"{self.most} phis or edges", self.token_start)
 
     def _returned_registers(self, body: BodyReader, function: Function) -> None:
         """A result that a function returns in a register is an operand of each `ret`."""

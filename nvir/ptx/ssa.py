@@ -27,10 +27,10 @@ from nvir.ptx.statements import RawItem
 
 def build(
     raw: RawFunction, function: Function, arguments: dict[int, Argument],
-    most_phis: int | None = None,
+    most: int | None = None,
 ) -> bool:
     """Fill `function` with the SSA form of `raw`; `arguments` are registers defined on entry.
-    Whether that took no more phis than it may; else the function stays empty."""
+    Whether it has no more phis and edges than it may; else the function stays empty."""
     blocks = raw.blocks
     _name_blocks(blocks, function)
     order, preds = _numbering(blocks)
@@ -38,7 +38,7 @@ def build(
     reads = _exposed_reads(order, len(raw.reg_types))
     writes = _writes(order, arguments, reads)
     phis = place_phis(preds, tree, reads, writes, str(function.name))
-    if most_phis is not None and sum(map(len, phis)) > most_phis:
+    if most is not None and max(sum(map(len, phis)), sum(map(len, preds))) > most:
         return False
     _Renaming(raw, function, order, preds).run(tree.idom, phis, arguments)
     return True

@@ -508,11 +508,11 @@ def test_a_brace_that_is_not_closed_is_told_where_the_next_function_begins(insid
     assert len(read_ptx(closed).functions) == 2
 
 
-def test_a_function_of_more_phis_than_are_wanted_stays_empty():
+def test_a_function_of_more_phis_or_edges_than_are_wanted_stays_empty():
     text = HEAD + ".visible .entry k()\n{\n.reg .pred %p<2>; .reg .b32 %r<3>;\n" \
         "L: add.u32 %r1, %r1, 1; add.u32 %r2, %r2, %r1; @%p1 bra L; ret;\n}\n" \
         ".visible .entry other() { ret; }\n"
-    assert [len(f.blocks) for f in read_ptx(text, 2).functions] == [3, 1]
-    short = read_ptx(text, 1)
+    assert [len(f.blocks) for f in read_ptx(text, 4).functions] == [3, 1]
+    short = read_ptx(text, 3)
     assert [len(f.blocks) for f in short.functions] == [0, 1]
-    assert "k has more than 1 phis" in str(short.diagnostics[0])
+    assert "k has more than 3 phis or edges" in str(short.diagnostics[0])
