@@ -249,8 +249,14 @@ def _facts(i: BodyInstruction) -> dict[str, Any]:
         kind = LOAD
     access = family.startswith(("LD", "ST", "ATOM", "RED")) and family not in ("LDC", "LDGDEPBAR")
     space = _SPACES.get(family[2:3], 1) if access else 0
+    latency = LATENCY.get(family, tables.ALU)
+    issue = tables.ISSUE_SLOW if latency > tables.ALU else tables.ISSUE
+    if access:
+        issue = tables.ISSUE_ACCESS
+    elif family == "LDC":
+        issue = tables.ISSUE_CONSTANT
     return {
-        "latency": LATENCY.get(family, tables.ALU), "kind": kind, "family": family,
+        "latency": latency, "issue": issue, "kind": kind, "family": family,
         "space": space if not family.startswith("ATOMS") else 2, "variable": access,
     }
 

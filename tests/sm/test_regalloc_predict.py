@@ -69,6 +69,64 @@ def test_a_division_ends_a_block_of_the_machine_s() -> None:
     assert free.index("div") > [k for k, n in enumerate(free) if n == "ld"][-1]
 
 
+def test_what_stands_before_a_slow_path_is_not_left_behind_it() -> None:
+    text = ("mul.wide.u32 %rd3, %r2, 8; add.s64 %rd4, %rd1, %rd3; add.f32 %f5, %f1, 0f3F800000; "
+            "div.rn.f32 %f2, %f1, %f5; st.global.f32 [%rd4], %f2;")
+    (order, *_) = predict(kernel("ld.global.f32 %f1, [%rd1]; " + text), P80).orders
+    names = [op.parent.form.name for op in order]
+    assert names.index("div") == len(names) - 2
+
+
+def test_a_phi_is_handed_a_literal_and_what_lives_on_by_a_move() -> None:
+    def moves(start: str) -> int:
+        f = kernel(f"ld.global.u32 %r7, [%rd1]; mov.u32 %r3, {start};\n"
+                   "L: add.u32 %r3, %r3, %r2; setp.lt.u32 %p1, %r3, 99; @%p1 bra L;\n"
+                   "st.global.u32 [%rd1], %r3;")
+        f.analyze_cfg()
+        low = lower(f, liveness(f), {}, True)
+        return sum(op.parent.form.is_phi for r in low.code.regions for op in r.ops)
+
+    assert moves("5") == 1
+    assert moves("%r2") == 1  # the loop reads it as well
+    assert moves("%r7") == 0
+
+
+def test_arithmetic_of_words_that_more_of_it_reads_is_in_vector_registers() -> None:
+    """SASS at sm_80: `a + b + c` of parameters is MOV, IADD3, IADD3, `a * 3` ULDC and UIMAD."""
+    text = "mul.lo.u32 %r3, %r1, 3; setp.lt.u32 %p1, %r2, %r3; @%p1 bra L; "
+    assert not registers_of(kernel(text + "L:"))["%r3"]
+    more = "mul.lo.u32 %r4, %r3, %r1; setp.lt.u32 %p2, %r2, %r4; @%p2 bra L; "
+    made = registers_of(kernel(text + more + "L:"))
+    assert made["%r3"]
+
+
+def test_both_ways_behind_a_jump_are_guarded() -> None:
+    def regions(n: int) -> int:
+        work = "ld.global.u32 %r9, [%rd1];" + "".join(
+            f"add.u32 %r{k}, %r9, {k};" for k in range(10, 10 + n))
+        f = kernel("setp.eq.u32 %p1, %r2, 0; @%p1 bra M;\nbra.uni J;\n"
+                   f"J: {work} bra.uni L;\nM: mov.u32 %r10, 7;\n"
+                   "L: st.global.u32 [%rd1+4], %r10;")
+        f.analyze_cfg()
+        return len(chain(f.entry))
+
+    assert regions(12) == 5
+    assert regions(20) == 1
+
+
+def test_a_short_loop_has_its_parameters_loaded_in_front_of_it() -> None:
+    def loaded(more: str) -> list[int]:
+        f = kernel("mov.u32 %r3, 0;\nL: mul.wide.u32 %rd3, %r3, 4; add.s64 %rd4, %rd1, %rd3; "
+                   f"st.global.u32 [%rd4], %r2;{more}\n"
+                   "add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, %r1; @%p1 bra L;")
+        f.analyze_cfg()
+        low = lower(f, liveness(f), {}, True, True)
+        return [n for n, r in enumerate(low.code.regions) for op in r.ops if op.family == "LDC"]
+
+    assert loaded("") == [0]
+    assert loaded("xor.b32 %r2, %r2, %r3;" * 40) == [1]
+
+
 def test_before_the_uniform_datapath_it_takes_registers() -> None:
     f = kernel("add.u32 %r3, %r1, 1; st.global.u32 [%rd1], %r3;")
     assert registers_of(f, uniform=False)["%r3"]

@@ -9,6 +9,7 @@ A region is what one schedule orders: a block, or several that the assembler mak
 
 from __future__ import annotations
 
+from nvir.assembler.regalloc.tables import ISSUE
 from nvir.ir import Block, Instruction
 
 PLAIN, LOAD, STORE, FENCE = range(4)
@@ -43,7 +44,7 @@ class Op:
         self, results: tuple[int, ...], sources: tuple[int, ...], parent: Instruction, *,
         latency: int = 0, kind: int = PLAIN, space: int = 0, scratch: int = 0,
         grouped: bool = False, tuples: _Tuples = (), variable: bool = False, ends: bool = False,
-        issue: int = 1, family: str = "", pairs: bool = False,
+        issue: int = ISSUE, family: str = "", pairs: bool = False,
     ) -> None:
         self.results, self.sources, self.latency = results, sources, latency
         self.kind, self.space, self.scratch = kind, space, scratch

@@ -8,7 +8,10 @@ from nvir.assembler.regalloc.tables import (
     CONSTANT,
     DOUBLE,
     GLOBAL,
+    ISSUE,
+    ISSUE_ACCESS,
     ISSUE_CONSTANT,
+    ISSUE_SLOW,
     MATRIX,
     SCRATCH,
     SHARED,
@@ -30,6 +33,7 @@ _ONE_OUTSIDE = (
     OpKind.SHIFT,
 )
 _ROUNDED = frozenset(("rn", "rz", "rm", "rp", "sat", "hi", "wide"))
+_WHOLE = frozenset(("rni", "rzi", "rmi", "rpi"))
 _WIDE = frozenset(("s64", "u64"))
 _NARROW = frozenset(("s32", "u32"))
 
@@ -49,6 +53,7 @@ class Facts:
     steps    a division that is made of several operations (see `steps`)
     ends     it has a slow path, which ends a block of the machine's
     issue    cycles until the next operation can be issued
+    packs    a conversion of a word to a float (I2FP, of later machines)
     masked   results that nothing reads take no register
     groups   operand indices of each vector between braces
     scratch  as in `code.Op`: of vector operands, with another dividend, with another divisor
@@ -57,8 +62,8 @@ class Facts:
 
     __slots__ = (
         "by_words", "ends", "fused", "global_access", "grouped", "groups", "high", "issue",
-        "kind", "latency", "masked", "names_uniform", "operands", "pairs", "product", "rule",
-        "scratch", "space", "steps", "sum64", "uniform", "variable",
+        "kind", "latency", "masked", "names_uniform", "operands", "packs", "pairs", "product",
+        "rule", "scratch", "space", "steps", "sum64", "uniform", "variable",
     )
 
     def __init__(self, f: Form) -> None:
@@ -89,6 +94,7 @@ class Facts:
         self.space = _SPACES.get(f.space.split("::")[0], _ANY)
         self.global_access = bool(self.space & 1)
         self.latency = _latency(f)
+        self.packs = _packs(f)
         self.scratch = _scratch(f)
         self.issue = _issue(f)
         self.steps = f.kind is OpKind.DIVIDE and integer and _bits(f) == 32 and f.guard is None
@@ -183,9 +189,25 @@ def _latency(f: Form) -> int:
         return SHARED
     if "mma" in name:
         return MATRIX
-    if f.kind in _SLOW:
+    if f.kind in _SLOW or (f.kind is OpKind.CONVERT and _changes_numbers(f)):
         return SPECIAL
     return DOUBLE if f.type is not None and f.type.name == "f64" else ALU
+
+
+def _changes_numbers(f: Form) -> bool:
+    """Whether a conversion is between integers and floats, to whole floats, or of doubles."""
+    to, of = (SCALARS[m] for m in f.mods if m in SCALARS)
+    if to.kind == "f" or of.kind == "f":
+        return to.kind != of.kind or 64 in (to.bits, of.bits) or (
+            not _WHOLE.isdisjoint(f.mods) and to.bits == of.bits)
+    return False
+
+
+def _packs(f: Form) -> bool:
+    """Whether a conversion of a word to a float, which later machines have among the ALU's."""
+    if f.kind is not OpKind.CONVERT or "f32" not in f.mods[:-1]:
+        return False
+    return f.mods[-1] in ("s32", "u32", "u16")
 
 
 def _scratch(f: Form) -> tuple[int, int, int]:
@@ -198,7 +220,11 @@ def _scratch(f: Form) -> tuple[int, int, int]:
 
 def _issue(f: Form) -> int:
     """Cycles that an operation holds the issue of its warp."""
-    return ISSUE_CONSTANT if f.reads and f.space == "const" else 1
+    if f.reads and f.space == "const":
+        return ISSUE_CONSTANT
+    if f.addresses:
+        return ISSUE_ACCESS
+    return ISSUE_SLOW if _latency(f) > ALU else ISSUE
 
 
 def _has_slow_path(f: Form) -> bool:

@@ -45,7 +45,7 @@ def find_live_sets(lowering: Lowering) -> None:
             if not i.form.is_phi:
                 break
             for value, block in zip(i._operands, i.aux, strict=True):
-                k = ids.get(value, -1)
+                k = lowering.moved.get((i, block), ids.get(value, -1))
                 if k >= 0 and block in place:
                     handed[place[block]] |= bit(k)
     for k, mask in crossing.items():

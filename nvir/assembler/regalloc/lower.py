@@ -2,7 +2,9 @@
 
     constant bank   kernel parameters, literals, addresses of variables, %ntid and %nctaid are
                     operands there: they take no register, nor do copies or cvta of them
-    uniform         nor does arithmetic on these alone, where the machine has a uniform datapath
+    uniform         nor does arithmetic on these alone, where the machine has a uniform datapath; on
+                    some an index of the block is as they are
+    moves           what a phi cannot share a register with is moved, at the end of the block before
     copies          a copy shares the register of what it copies
     addresses       a literal is added in the access itself; a 32-bit index is widened and scaled
                     by the operation that adds it (IMAD.WIDE, LEA), so that only the index lives
@@ -39,16 +41,22 @@ from nvir.assembler.regalloc.tables import (
     ALU,
     BY_LITERAL,
     CALLEES,
+    ISSUE,
+    ISSUE_CONSTANT,
+    ISSUE_SLOW,
     LOADED,
+    LOOP_WORDS,
+    SHORT_LOOP,
     SYSTEM,
 )
 from nvir.assembler.regalloc.words import low_words, takes_sign
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir.loops import natural_loops
 from nvir.ir.opcodes import OpKind
 from nvir.ir.types import VOID, Type
-from nvir.ir.values import Constant, SpecialRegister, Value
+from nvir.ir.values import Constant, SpecialRegister, Undef, Value
 
 
 def lower(
@@ -82,8 +90,12 @@ class Lowering:
         self.inner: dict[Value, tuple[int, ...]] = {}  # operands of what its reader takes over
         self.parts: set[Value] = set()  # of these, values whose words are registers of their own
         self.place: dict[Block, int] = {}
+        self.words: dict[Value, bool] = {}  # whether they are in the constant bank, or made of such
+        self.moved: dict[tuple[Instruction, Block], int] = {}  # what a phi is handed by a move
         self.calls: dict[tuple[str, Type | None], int] = {}  # of slow routines, once asked for
         self.low: set[Instruction] = set()  # only the low word is asked for
+        self.headers = {x.header for x in natural_loops(function) if len(x.blocks) == 1}
+        self.fronts: dict[Block, Block] = {}
         self.long = LongArithmetic(self)
         self.displaced = Displacements()
         self.half: Instruction | None = None  # a conversion that has none packed with it yet
@@ -99,9 +111,13 @@ class Lowering:
                 blocks = chain(block, block.name in self.factors)
                 done.update(blocks)
                 self.code.regions.append(self._region(blocks))
+        find_live_sets(self)
+        for region in self.code.regions:
+            self._moves(region)
+        if self.moved:
+            find_live_sets(self)
         for region in self.code.regions:
             self._hints(region)
-        find_live_sets(self)
         for region in self.code.regions:
             factor = self.factors.get(region.blocks[0].name, 1)
             if factor > 1 and region.blocks[0] in region.blocks[-1]._succs:
@@ -191,7 +207,7 @@ class Lowering:
         if i.form.is_call and isinstance(i.aux, CallInfo):
             scratch = self._need(i.aux.callee)
         if facts.steps and scratch != BY_LITERAL:
-            a, b = (self.home(v) for v in operands[:2])
+            a, b = (self._word_of(v, i, ops) for v in operands[:2])
             ops += division(i, a, b, results[0], self.code)
             return
         tuples: tuple[tuple[int, ...], ...] = ()
@@ -199,13 +215,15 @@ class Lowering:
             tuples = tuple(tuple(ids.get(operands[n], -1) for n in g) for g in facts.groups)
         if facts.kind != PLAIN and outside:
             self._fill_access(i, facts, sources, ops)
-        latency = facts.latency
+        latency, issue = facts.latency, facts.issue
         if operands and isinstance(operands[0], SpecialRegister):
-            latency = SYSTEM
+            latency, issue = SYSTEM, ISSUE_SLOW
+        elif self.late and facts.packs:
+            latency, issue = ALU, ISSUE
         op = Op(
             results, tuple(sources), i, latency=latency, kind=facts.kind,
             space=facts.space, scratch=scratch, grouped=facts.grouped, tuples=tuples,
-            variable=facts.variable, ends=facts.ends, issue=facts.issue,
+            variable=facts.variable, ends=facts.ends, issue=issue,
             family=family, pairs=facts.pairs,
         )
         ops.append(op)
@@ -340,7 +358,8 @@ class Lowering:
                 spare -= 1
                 continue
             key = v.value if isinstance(v, Constant) else 0
-            sources.append(self.load(None if isinstance(v, Constant) else v, key, 1, i, ops))
+            wide = 2 if v.type.bits == 64 else 1
+            sources.append(self.load(None if isinstance(v, Constant) else v, key, wide, i, ops))
 
     def _fill_access(
         self, i: Instruction, facts: Facts, sources: list[int], ops: list[Op]
@@ -372,19 +391,58 @@ class Lowering:
         self, what: Value | None, key: object, width: int, i: Instruction, ops: list[Op]
     ) -> int:
         """A register with a literal or a word of the constant bank; made once where it can be."""
-        block = i.block
-        assert block is not None
+        assert i.block is not None
         what = self.root.get(what, what) if what is not None else None
+        block = i.block
+        if what is not None and what.definer is not None and is_parameter(what.definer):
+            block = self.front(block)
         known = self.loaded.setdefault((what, key), [])  # none of them dominates another
         at = bisect.bisect(known, block._dom_first, key=lambda made: made[0]._dom_first)
         if at and known[at - 1][0].dominates(block):
             return known[at - 1][1]
         k = self.code.value(width)
-        latency = LOADED if what is not None and self.late else ALU
-        loads = what is not None and self.late
-        ops.append(Op((k,), (), i, latency=latency, family="LDC" if loads else "MOV"))
+        if what is not None and self.late:
+            made = Op((k,), (), i, latency=LOADED, issue=ISSUE_CONSTANT, family="LDC")
+        else:
+            made = Op((k,), (), i, latency=ALU, family="MOV")
+        if block is i.block:
+            ops.append(made)
+        else:
+            put_before_end(self.code.regions[self.place[block]], made)
         known.insert(at, (block, k))
         return k
+
+    def _word_of(self, v: Value, i: Instruction, ops: list[Op]) -> int:
+        """The register of a word that many operations read; -1: none is needed."""
+        k = self.home(v)
+        if k < 0 and self.late and not isinstance(self.root.get(v, v), Constant):
+            return self.load(v, 0, 1, i, ops)
+        return k
+
+    def is_computed(self, v: Value) -> bool:
+        """Whether a value without a register is a result of the uniform datapath, no word of the
+        constant bank."""
+        made = self.root.get(v, v).definer
+        return made is not None and made.form.op.uniform
+
+    def front(self, block: Block) -> Block:
+        """The block in front of a loop whose header this is, if what the loop loads leaves it: it
+        is short, and loads little. Else the block itself."""
+        found = self.fronts.get(block)
+        if found is None:
+            found = block
+            if block in self.headers and block.idom is not None:
+                size = len(block) * self.factors.get(block.name, 1)
+                if size <= SHORT_LOOP and len(self._bases(block)) <= LOOP_WORDS:
+                    found = block.idom
+            self.fronts[block] = found
+        return found
+
+    def _bases(self, block: Block) -> set[Value]:
+        """The parameters that the 64-bit sums of a block add."""
+        found = {
+            self.root.get(v, v) for i in block if facts_of(i.form).sum64 for v in i._operands}
+        return {v for v in found if v.definer is not None and is_parameter(v.definer)}
 
     def _joins(self, i: Instruction, facts: Facts) -> bool:
         """Whether the only reader takes over what an instruction does (LEA, IADD3, LOP3, FFMA)."""
@@ -588,7 +646,9 @@ class Lowering:
             return True
         if isinstance(v, SpecialRegister):
             name = str(v.name)
-            if not name.startswith(("%ntid", "%nctaid")):
+            if not name.startswith(("%ntid", "%nctaid")) and not (
+                self.late and name.startswith("%ctaid") and index_is_uniform(i)
+            ):
                 return False
         ids[i] = -1
         self.root[i] = self.root.get(v, v)
@@ -600,9 +660,58 @@ class Lowering:
         ids = self.ids
         if any(v.is_tracked and ids.get(v, 0) >= 0 for v in i._operands):
             return False
-        return all(facts_of(u.form).names_uniform or facts_of(u.form).pairs for u in i.users)
+        return all(map(self._names, i.users))
+
+    def _names(self, user: Instruction) -> bool:
+        """Whether an operation can read a uniform register. Arithmetic on words of 32 bits that
+        more of it reads is done in vector registers."""
+        facts = facts_of(user.form)
+        if not facts.names_uniform:
+            return facts.pairs
+        if user.form.kind not in _WORDWISE or user.type.bits != 32 or not facts.uniform:
+            return True
+        return any(v.is_tracked and not self._of_words(v) for v in user._operands)
+
+    def _of_words(self, v: Value) -> bool:
+        """Whether a value is in the constant bank, or arithmetic on such words."""
+        known = self.words.get(v)
+        if known is None:
+            self.words[v] = False
+            if v in self.ids:
+                known = self.ids[v] < 0
+            else:
+                made = v.definer
+                known = made is not None and facts_of(made.form).uniform and all(
+                    not o.is_tracked or self._of_words(o) for o in made._operands)
+            self.words[v] = known
+        return known
 
     # ------------------------------------------------------------------ borders
+
+    def _moves(self, region: Region) -> None:
+        """Move what cannot be in a phi's register to it, at the ends of the blocks before: a
+        literal or a word of the constant bank, and what lives on beside the phi."""
+        handed: dict[Block, set[int]] = {}
+        for i in region.blocks[0]:
+            if not i.form.is_phi:
+                break
+            for v, b in zip(i._operands, i.aux, strict=True):
+                at = self.code.regions[self.place[b]] if b in self.place else None
+                if at is None or at.blocks[-1] is not b or isinstance(v, Undef):
+                    continue
+                if at is region and region.blocks[0].name in self.factors:
+                    continue
+                k, o = self.ids[i], self.ids.get(v, -1)
+                if not self.code.widths[k]:
+                    continue
+                taken = handed.setdefault(b, set())
+                if o == k or (o >= 0 and o not in taken and o not in region.live_in
+                              and o not in region.heads):
+                    taken.add(o)
+                    continue
+                self.moved[i, b] = made = self.code.value(self.code.widths[k])
+                move = Op((made,), (o,) if o >= 0 else (), i, latency=ALU, family="MOV")
+                put_before_end(at, move)
 
     def _hints(self, region: Region) -> None:
         """Which values its phis would share a register with."""
@@ -611,8 +720,8 @@ class Lowering:
             if not i.form.is_phi:
                 break
             k = ids[i]
-            for v in i._operands:
-                o = ids.get(v, -1)
+            for v, b in zip(i._operands, i.aux, strict=True):
+                o = self.moved.get((i, b), ids.get(v, -1))
                 if o >= 0 and o != k:
                     hints.setdefault(o, k)
 
@@ -624,6 +733,34 @@ def _scales(i: Instruction) -> bool:
     """Whether an instruction multiplies, by more than one."""
     return i.form.kind in (OpKind.MULTIPLY, OpKind.SHIFT) and not any(
         isinstance(v, Constant) and v.value in (0, 1) for v in i._operands)
+
+
+def index_is_uniform(i: Instruction) -> bool:
+    """Whether all that reads an index of the block is 64-bit arithmetic of the uniform datapath."""
+    for u in i.users:
+        if u.form.kind is not OpKind.CONVERT or u.type.bits != 64 or u.form.guard is not None:
+            return False
+        for w in u.users:
+            t = w.form.type
+            if t is None or t.bits != 64 or w.form.kind not in _INDEXED or w.form.guard is not None:
+                return False
+    return True
+
+
+def is_parameter(i: Instruction) -> bool:
+    """Whether an instruction loads a parameter."""
+    return i.form.name == "ld" and i.form.space.startswith("param")
+
+
+def put_before_end(region: Region, op: Op) -> None:
+    """Put an operation at the end of a region, before a branch."""
+    ops = region.ops
+    ends = bool(ops) and not ops[-1].family and ops[-1].parent.form.terminator
+    ops.insert(len(ops) - ends, op)
+
+
+_INDEXED = (OpKind.MULTIPLY, OpKind.COMPARE, OpKind.SUM)
+_WORDWISE = (OpKind.SUM, OpKind.MULTIPLY, OpKind.LOGIC, OpKind.SHIFT)
 
 
 def width_of(t: Type) -> int:

@@ -1,6 +1,7 @@
 """The order in which the assembler is taken to run a region: list scheduling within a budget.
 
-Loads and other long operations go first, so that their latency is hidden; while more registers
+What has the longest way to the end goes first, and each operation holds the issue for some cycles,
+more than the machine's: so ptxas's own code is met best. While more registers
 would be live than the budget allows, what adds to them waits and the source's own order leads.
 From RELAXED live registers on, an operation that adds to them runs at most WINDOW cycles before the
 critical path asks for it.
@@ -102,6 +103,11 @@ def _segment(
     """Order one segment behind what is there; the registers that are live behind it."""
     n = len(ops)
     below, waits = dependences(ops)
+    if n and ops[-1].ends:  # all others of its block stand in front of it
+        for after in below[:-1]:
+            if n - 1 not in after:
+                after.append(n - 1)
+                waits[n - 1] += 1
     height = _heights(ops, below)
     ready = [(-height[k], k) for k in range(n) if not waits[k]]
     heapq.heapify(ready)

@@ -123,7 +123,7 @@ def _fit(lowering: Lowering, steps: Sequence[int], g: Generation) -> tuple[_Orde
     step = next((s for s in steps if s >= needed), steps[-1])
     free = step - RESERVED
     orders = [schedule(r, code.widths, free) for r in code.regions]
-    top = _colour(lowering, orders, free, g.cool).top + RESERVED
+    top = _colour(lowering, orders, free, 0).top + RESERVED
     return orders, max(needed, min(top, step))
 
 

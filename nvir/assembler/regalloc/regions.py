@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from nvir.assembler.regalloc.code import Code, Op, Region
 from nvir.assembler.regalloc.facts import facts_of
-from nvir.assembler.regalloc.tables import COPIES, PREDICATED, PREDICATED_PLAIN
+from nvir.assembler.regalloc.tables import COPIES, PREDICATED, PREDICATED_BOTH, PREDICATED_PLAIN
 from nvir.ir.block import Block
 from nvir.ir.opcodes import OpKind
 from nvir.ir.values import Constant, Value
@@ -41,15 +41,27 @@ def _follow(last: Block, head: Block, unrolled: bool) -> list[Block]:
         inner = [s for s in succs if s._loop_depth == head._loop_depth]
         if len(inner) == 1 and len(inner[0]._preds) == 1:
             return inner
-    sides = [s for s in succs if len(s._preds) == 1 and is_short(s)]
-    if len(sides) == 2 and sides[0]._succs == sides[1]._succs:
-        join = _joined(sides[0]._succs[0], set(sides), head)
+    ways = [_side(s) for s in succs if len(s._preds) == 1]
+    short = [w for w in ways if is_short(w[-1], PREDICATED_BOTH)]
+    if len(short) == 2 and short[0][-1]._succs == short[1][-1]._succs:
+        join = _joined(short[0][-1]._succs[0], {w[-1] for w in short}, head)
     else:
-        sides = [s for s in sides if s._succs[0] in succs][:1]
-        if not sides:
+        short = [w for w in ways if is_short(w[-1]) and w[-1]._succs[0] in succs][:1]
+        if not short:
             return []
-        join = _joined(sides[0]._succs[0], {last, sides[0]}, head)
-    return [*sides, join] if join is not None else []
+        join = _joined(short[0][-1]._succs[0], {last, short[0][-1]}, head)
+    return [*(b for w in short for b in w), join] if join is not None else []
+
+
+def _side(block: Block) -> list[Block]:
+    """A block, behind those that only jump to it."""
+    way = [block]
+    while len(block) == 1 and len(block._succs) == 1 and len(block._succs[0]._preds) == 1:
+        block = block._succs[0]
+        if block in way:
+            break
+        way.append(block)
+    return way
 
 
 def _joined(block: Block, preds: set[Block], head: Block) -> Block | None:
@@ -61,7 +73,7 @@ def _joined(block: Block, preds: set[Block], head: Block) -> Block | None:
     return block if block._loop_depth == head._loop_depth else None
 
 
-def is_short(block: Block) -> bool:
+def is_short(block: Block, most: int = PREDICATED) -> bool:
     """Whether a block of one way out is guarded rather than jumped over."""
     if len(block._succs) != 1:
         return False
@@ -74,7 +86,7 @@ def is_short(block: Block) -> bool:
         n += not f.op.pseudo and not f.terminator
         loads = loads or (f.reads and not f.space.startswith("param"))
         i = i.next
-    return n <= (PREDICATED if loads else PREDICATED_PLAIN)
+    return n <= (most if loads else PREDICATED_PLAIN)
 
 
 def unroll(region: Region, factor: int, code: Code, ids: Mapping[Value, int]) -> None:

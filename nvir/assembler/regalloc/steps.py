@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from nvir.assembler.regalloc.code import Code, Op
 from nvir.assembler.regalloc.facts import facts_of, one_sum, only_sums
-from nvir.assembler.regalloc.tables import ALU, SPECIAL
+from nvir.assembler.regalloc.tables import ALU, ISSUE, ISSUE_SLOW, SPECIAL
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes import OpKind
 from nvir.ir.values import Constant, Value
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 # Family, result, sources: a and b are the operands, = is the result, p, o, d predicates.
 _RECIPROCAL = """
-    I2F t b; MUFU u t; IADD3 v u; F2I w v; IADD3 x w; IMAD y x b; MOV z; IMAD.HI q w y z
-    IMAD.HI k q a; IADD3 l k; IMAD r l b a; ISETP p r b; IADD3 s r b p"""
+    I2F t b; MUFU u t; IADD3 v u; F2I w v; IADD3 x w; IMAD y x b; MOV z; IMAD.HI q w y z"""
+_LEFT = "IMAD.HI k q a; IADD3 l k; IMAD r l b a; ISETP p r b; IADD3 s r b p"
+_SIGNED_LEFT = "IABS e B; IADD3 l e; IMAD.HI k q a; IMAD r k l a; ISETP p r b; IADD3 s r b p"
 _QUOTIENT = "IADD3 m k p; ISETP o s b; IADD3 n m o"
 _REST = "ISETP o s b; IADD3 n s b o"
 _UNSIGNED = "ISETP d B; LOP3 = n d B"
@@ -38,7 +39,8 @@ def _program(quotient: bool, signed: bool) -> tuple[tuple[str, ...], ...]:
         start = "IABS b B; IABS a A; ISETP g A"
     middle = _QUOTIENT if quotient else _REST
     end = _SIGNED if signed else _UNSIGNED
-    text = ";".join((start, _RECIPROCAL.strip().replace("\n", ";"), middle, end))
+    left = _SIGNED_LEFT if signed else _LEFT
+    text = ";".join((start, _RECIPROCAL.strip().replace("\n", ";"), left, middle, end))
     return tuple(tuple(step.split()) for step in text.split(";") if step.strip())
 
 
@@ -56,8 +58,11 @@ def division(i: Instruction, a: int, b: int, result: int, code: Code) -> list[Op
         read = tuple(dict.fromkeys(k for s in sources if (k := known[s]) >= 0))
         if to != "=":
             known[to] = code.value(0 if to in _PREDICATES and family == "ISETP" else 1)
-        latency = SPECIAL if family in _SLOW else ALU
-        ops.append(Op((known[to],), read, i, latency=latency, family=family))
+        slow = family in _SLOW
+        latency, issue = (SPECIAL, ISSUE_SLOW) if slow else (ALU, ISSUE)
+        ops.append(Op((known[to],), read, i, latency=latency, issue=issue, family=family))
+        if to == "q":  # what it adds is a pair: zero and the reciprocal
+            ops[-1].tuples = ((known["z"], known["w"]),)
     return ops
 
 
@@ -326,7 +331,7 @@ class LongArithmetic:
             return known, self._factor(p, i, ops) if scaled else -1
         if isinstance(v, Constant) or p.factor is None:
             return (), -1
-        if lowering.late:
+        if lowering.late and not lowering.is_computed(v):
             return (lowering.load(v, 0, 2, i, ops),), -1
         return (), self._factor(p, i, ops)
 
@@ -334,7 +339,8 @@ class LongArithmetic:
         """The low word of an operand that has no register, in one."""
         if isinstance(p.factor, Constant):
             return self.lowering.load(None, p.factor.value, 1, i, ops)
-        return self.lowering.load(p.factor, 0, 1, i, ops)
+        whole = p.factor is not None and p.factor.type.bits == 64
+        return self.lowering.load(p.factor, 0, 2 if whole else 1, i, ops)
 
     def adds(self, i: Instruction, ops: list[Op]) -> bool:
         """Make a 64-bit sum that takes a product or an index over, or leave a plain one to the
