@@ -95,7 +95,7 @@ def test_arithmetic_of_words_that_more_of_it_reads_is_in_vector_registers() -> N
     """SASS at sm_80: `a + b + c` of parameters is MOV, IADD3, IADD3, `a * 3` ULDC and UIMAD."""
     text = "mul.lo.u32 %r3, %r1, 3; setp.lt.u32 %p1, %r2, %r3; @%p1 bra L; "
     assert not registers_of(kernel(text + "L:"))["%r3"]
-    more = "mul.lo.u32 %r4, %r3, %r1; setp.lt.u32 %p2, %r2, %r4; @%p2 bra L; "
+    more = "xor.b32 %r4, %r3, %r1; setp.lt.u32 %p2, %r2, %r4; @%p2 bra L; "
     made = registers_of(kernel(text + more + "L:"))
     assert made["%r3"]
 

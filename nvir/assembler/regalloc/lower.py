@@ -660,15 +660,17 @@ class Lowering:
         ids = self.ids
         if any(v.is_tracked and ids.get(v, 0) >= 0 for v in i._operands):
             return False
-        return all(map(self._names, i.users))
+        return all(self._names(i, u) for u in i.users)
 
-    def _names(self, user: Instruction) -> bool:
+    def _names(self, i: Instruction, user: Instruction) -> bool:
         """Whether an operation can read a uniform register. Arithmetic on words of 32 bits that
-        more of it reads is done in vector registers."""
+        more of it reads is done in vector registers, but for products of products."""
         facts = facts_of(user.form)
         if not facts.names_uniform:
             return facts.pairs
         if user.form.kind not in _WORDWISE or user.type.bits != 32 or not facts.uniform:
+            return True
+        if user.form.kind is i.form.kind is OpKind.MULTIPLY:
             return True
         return any(v.is_tracked and not self._of_words(v) for v in user._operands)
 
