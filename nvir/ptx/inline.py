@@ -30,14 +30,14 @@ _ASM = re.compile(
 _BLANK = r"(?:\s|\\\n|/\*.*?\*/|//[^\n]*\n)*+"
 _STRING = re.compile(rf"{_BLANK}(?:\"(?P<text>(?:\\.|[^\"\\\n])*)\"|{_RAW})", re.S)
 _BEHIND = re.compile(rf"{_BLANK}[:)]", re.S)  # the strings of a statement
-_OPERAND = re.compile(r"\s*,?\s*(?:\[\w+\]\s*)?\"([=+]?)([a-zA-Z])\"\s*\(")
+_OPERAND = re.compile(
+    rf"{_BLANK},?{_BLANK}(?:\[\w+\]{_BLANK})?\"([=+]?)([a-zA-Z])\"{_BLANK}\(", re.S)
 _END = re.compile(rf"(?:{_BLANK}:)*{_BLANK}(?:\)|\"\w+\"{_BLANK}[,)])", re.S)
 _NAMED = re.compile(r"%%|%(\[\w+\])|%(\d+)")
 _PARENTHESIS = re.compile(r"[()]")
-_COLON = re.compile(r"\s*:")
+_COLON = re.compile(rf"{_BLANK}:", re.S)
 _PIECE = re.compile(r"[^\\]+|\\(.)", re.S)  # of a string; 1: what is escaped
 _PART = re.compile(r"[^%]+|%(?:([%=])|(\d+))?")  # of its text
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 _CLASSES = {"h": "b16", "r": "b32", "l": "b64", "q": "b128", "f": "f32", "d": "f64"}
 LONGEST = 1 << 12  # characters of a statement whose errors are kept for when it comes again
@@ -244,9 +244,7 @@ def _code(string: str, classes: list[str]) -> tuple[str, list[tuple[int, int, in
             out.append(m[0])
         spans.append((end, m.start(), len(m[0]) if m[0][0] != "%" else 1))
         end += len(out[-1])
-    written = _COMMENT.sub("", string).rstrip() if "/" in string else string.rstrip()
-    closing = "" if not written or written.endswith((";", "}")) else ";"
-    return "".join(out) + closing, spans
+    return "".join(out), spans
 
 
 def _placed(d: Diagnostic, text: str, file: str, place: int, starts: list[int]) -> Diagnostic:

@@ -311,6 +311,21 @@ def test_strings_that_are_empty_raw_or_of_a_macro(line, places):
     assert [(d.line, d.col) for _, d in found] == places
 
 
+@pytest.mark.parametrize(("string", "said"), [
+    ("add.s32 %0, %1, 1", ["expected ';' at the end of this statement"]),
+    ("add.s32 %0, %1, 1;", []), ("{ add.s32 %0, %1, 1; }", []), ("// add.s32 %0, %1, 1", []),
+])
+def test_an_asm_statement_ends_itself(string, said):
+    """As nvcc has it, which adds no semicolon; on lines that a macro joins, too."""
+    text = f"""#define ADD(b, a) \\
+    asm volatile("{string}" \\
+                 : \\
+                   [x] "=r"(b) \\
+                 : "r"(a))
+    """
+    assert [d.message for _, d in check_inline(text, "k.cu")] == said
+
+
 @pytest.mark.parametrize(
     ("line", "column", "said"),
     [("add.s32 %0, %1, %4;", 57, "%4 is no operand: there are 4 operands"),
