@@ -407,7 +407,7 @@ def test_both_instances_tell_fields_alignments_and_classes(tmp_path, instance):
 
 @pytest.mark.seed("UNR-41", "UNR-53")
 def test_copies_tell_their_flag_their_exit_and_what_they_own(tmp_path):
-    lines = traced(tmp_path, HEAD + "L: bar.warp.sync -1; " + STEP + "@%p1 bra L;\n" + END, "opt",
+    lines = traced(tmp_path, HEAD + "L: bar.sync 0; " + STEP + "@%p1 bra L;\n" + END, "opt",
                    "-p", "loop-unroll", "--knob", "LoopUnrollFactor=2")
     marks = [x for x in lines if "UNR-41 6 mark (" in x]
     assert marks
@@ -415,5 +415,5 @@ def test_copies_tell_their_flag_their_exit_and_what_they_own(tmp_path):
     (leave,) = [x for x in lines if "UNR-41 6 exit branch (blocks [" in x]
     assert "bra" in leave.rpartition(": ")[2]
     (owners,) = [x for x in lines if "UNR-53 6 the copies have it" in x]
-    assert "(active True): [bar.warp.sync (line " in owners
+    assert "(active True): [bar.sync (line " in owners
     assert owners.count("L") >= 3

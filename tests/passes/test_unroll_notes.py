@@ -282,7 +282,7 @@ def test_four_causes_and_the_master_knob_give_11():
     lanes = "mov.u32 %r1, %laneid;\n" + loop(convergent)
     assert "lanes leave apart" in verdict(lanes).reason
     assert verdict(lanes).code is UnrollCode.NOUNROLL
-    assert verdict(loop(convergent)).action == "partial"  # all lanes leave together
+    assert verdict(loop(convergent)).code is UnrollCode.NOUNROLL  # though all leave together
     assert verdict(loop(MAD, pragma=NOUNROLL)).code is UnrollCode.NOUNROLL
     assert verdict(loop(MAD), off="L").code is UnrollCode.NOUNROLL
     assert verdict(loop(MAD), enabled=False).code is UnrollCode.NOUNROLL
@@ -290,6 +290,20 @@ def test_four_causes_and_the_master_knob_give_11():
     header = next(b for b in f.blocks if b.name == "L")
     f.marks[header.first] = {"nounroll"}
     assert documented_decisions(f, Rules())[header].code is UnrollCode.NOUNROLL
+
+
+@pytest.mark.seed("UNR-10", "UNR-45", "IR-14")
+@pytest.mark.parametrize(("operation", "code"), [
+    ("vote.sync.ballot.b32 %r5, %p5, -1;", UnrollCode.NOUNROLL),
+    ("activemask.b32 %r5;", UnrollCode.NOUNROLL), ("bar.warp.sync -1;", UnrollCode.NOUNROLL),
+    ("bar.sync 0;\nactivemask.b32 %r5;", UnrollCode.NOUNROLL),
+    ("bar.sync 0;", None), ("mov.u32 %r5, %laneid;", None),
+])
+def test_what_ties_the_lanes_of_a_warp_gives_11(operation, code):
+    """Also where all lanes leave together; a barrier of the block is beyond the limit."""
+    found = verdict("setp.eq.s32 %p5, %r1, 3;\n" + loop(operation + MAD))
+    assert found.code is code
+    assert (found.action == "partial") is (code is None)
 
 
 # ------------------------------------------------------------------- steps E to J
@@ -1001,7 +1015,7 @@ def test_a_bound_that_the_body_writes_is_18_wherever_that_stands(write):
 
 
 SWAPPED = loop(MAD, 8, test="gt.s32").replace("%p1, %r2, 8", "%p1, %r1, %r2")
-TIED = "bar.warp.sync 0xffffffff;\n"
+TIED = "bar.sync 0;\n"
 
 
 @pytest.mark.seed("UNR-53")
@@ -1013,7 +1027,7 @@ def test_convergence_keeps_the_direction_and_the_copies_own_their_operations():
     assert (plain["L"].pieces, tied["L"].pieces) == ((), (2,))
     module, _ = run(loop(TIED + MAD, 4), "<force-factor=2>", LoopUnrollFactorBlocks="+L+")
     text = nvir.print_ptx(module)
-    assert text.count("bar.warp.sync") == 4
+    assert text.count("bar.sync") == 4
 
 
 # ------------------------------------------------------------- single decisions

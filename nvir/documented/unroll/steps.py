@@ -37,7 +37,7 @@ from nvir.documented.unroll.facts import (
     scan_body,
     stride_fits,
 )
-from nvir.ir import Block, Function, Instruction, Loop, natural_loops
+from nvir.ir import Block, Function, Instruction, Loop, OpKind, natural_loops
 from nvir.ir.text.trace import looking_at, note, step
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals
 from nvir.passes.loop.unroll.wishes import overridden
@@ -212,9 +212,32 @@ def indirect_exit(branch: Instruction | None) -> bool:
     return branch is None or branch.form.name != "bra" or branch.guard is None
 
 
-@step("UNR-10", "D nounroll", "loop", "refused", "off", "rules.enabled")
+@attrs.frozen
+class Convergence:
+    """A loop's entry in the table of what ties lanes together.
+
+    convergent   the operation, None where the loop has none
+    within       the limit: lanes of a warp wait for each other or exchange values (votes, shuffles,
+                 `match`, `redux`, `activemask`, `bar.warp.sync`). Barriers that a whole block
+                 reaches, matrix operations and calls are beyond it: copied, in their direction.
+    """
+
+    convergent: Instruction | None = None
+    within: bool = False
+
+
+def convergence(loop: Loop) -> Convergence:
+    """The entry of a loop: of several operations the first that is within the limit."""
+    tied = [i for b in loop.blocks for i in b if i.form.convergent]
+    warp = [i for i in tied if i.form.op.gathers or i.form.kind is OpKind.WARP]
+    return Convergence(next(iter(warp or tied), None), bool(warp))
+
+
+@step("UNR-10", "D nounroll", "loop", "refused", "off", "rules.enabled", "tied.convergent",
+      "tied.within")
 def nounroll(
-    loop: Loop, refused: tuple[Refusal, str] | None, rules: Rules, off: frozenset[Block]
+    loop: Loop, refused: tuple[Refusal, str] | None, rules: Rules, off: frozenset[Block],
+    tied: Convergence,
 ) -> str:
     """Step D: why the loop must stay, or ""."""
     first, function = loop.header.first, loop.header.function
@@ -223,6 +246,8 @@ def nounroll(
         return "knob LoopUnroll is off"
     if refused is not None and refused[0] is Refusal.CONVERGENT:
         return refused[0].text(refused[1])
+    if tied.convergent is not None and tied.within:
+        return f"{tied.convergent.form.spelling} ties the lanes of a warp together"
     if has_pragma(loop) or (module is not None and "nounroll" in module.pragmas):
         return '.pragma "nounroll"'
     if first is not None and "nounroll" in function.marks.get(first, ()):
@@ -278,12 +303,12 @@ def constant_count(exit: CountedExit) -> int | None:
     return exit.trip.count
 
 
-@step("UNR-53", "swap", "loop", "exit.swapped")
-def swaps(loop: Loop, exit: CountedExit) -> bool:
+@step("UNR-53", "swap", "loop", "exit.swapped", "tied.convergent")
+def swaps(loop: Loop, exit: CountedExit, tied: Convergence) -> bool:
     """Whether the copies run the other way: the bound is the first operand, and nothing in the
     body ties lanes together. An entry of the tool's convergence table goes over to the copies;
     here each copy of a convergent operation is one itself, so there is no table to keep."""
-    return exit.swapped and not any(i.form.convergent for b in loop.blocks for i in b)
+    return exit.swapped and tied.convergent is None
 
 
 @step("UNR-39", "pieces", "factor", "loop.depth", "swapped", "rules.literal")
@@ -368,7 +393,7 @@ class _Flow:
             return attrs.evolve(none, reason=why)
         if indirect_exit(loop.latches[0].terminator):
             return none.none(UnrollCode.INDIRECT_EXIT, "", "C")
-        why = nounroll(loop, self.refusals.of(loop), rules, self.off)
+        why = nounroll(loop, self.refusals.of(loop), rules, self.off, convergence(loop))
         if why:
             return none.none(UnrollCode.NOUNROLL, why, "D")
         entry = header if rules.literal else (loop.preheader or header)
@@ -460,7 +485,7 @@ class _Flow:
                 return reject(UnrollCode.NO_FACTOR, "O", f"2·{cost} > {limit}")
         fits = stride_fits(exit.kind, exit.stride, factor, exit.trip.variable.bits)
         if whole and fits:
-            pieces = rest_pieces(loop, factor, swaps(loop, exit), rules)
+            pieces = rest_pieces(loop, factor, swaps(loop, exit, convergence(loop)), rules)
             return attrs.evolve(none.full(why), step="O", pieces=pieces)
         if factor < 2:
             return reject(UnrollCode.OTHER, "P", f"factor {factor}")
@@ -468,7 +493,7 @@ class _Flow:
             return reject(
                 UnrollCode.OTHER, "P", f"{factor - 1} strides of {exit.stride} overflow"
             )
-        pieces = rest_pieces(loop, factor, swaps(loop, exit), rules)
+        pieces = rest_pieces(loop, factor, swaps(loop, exit, convergence(loop)), rules)
         return attrs.evolve(
             none.partial(factor, why), step="P", pieces=pieces, iterations=rounds(T, factor)
         )
