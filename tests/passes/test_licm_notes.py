@@ -421,12 +421,19 @@ def test_forward_looks_at_every_result_of_an_operation_of_several():
     assert not candidate(m, "ld.global.v2.u32")
 
 
-@pytest.mark.seed("LIC-16")
-def test_the_last_instance_marks_what_reads_a_varying_predicate_and_does_not_move_it():
-    """Stage 2 of the last instance passes over predicates: the score counts what cannot leave."""
-    body = "setp.gt.u32 %p8, %r2, 3; selp.b32 %r10, %r3, %r1, %p8;"
-    marks = {k: candidate(marked(body, k), "selp.b32") for k in (2, 3)}
-    assert marks == {2: False, 3: True}
+@pytest.mark.seed("LIC-16", "LIC-18", "LIC-19", "LIC-20")
+def test_stage_3_takes_back_what_the_last_instance_marked_over_a_varying_predicate():
+    """Stage 2 passes over predicates, stage 3 over nothing, so stage 4 begins no chain there."""
+    body = "setp.gt.u32 %p8, VARIES, 3; selp.b32 %r11, %r3, %r1, %p8; xor.b32 %r10, %r11, %r3;"
+    varies, stays = body.replace("VARIES", "%r2"), body.replace("VARIES", "%r1")
+    for text, k, marks in ((varies, 2, (False, False, False)), (varies, 3, (True, False, False)),
+                           (stays, 3, (True, True, True)), (stays, 2, (False, False, True))):
+        assert tuple(candidate(marked(text, k, upto=n), "selp.b32") for n in (2, 3, 4)) == marks
+        assert candidate(marked(text, k), "xor.b32") is marks[-1]
+    m = marked(varies, 3, upto=2)
+    assert stages.backward(m.items, m.marks, m.scope) == [m.by["selp.b32"]]
+    assert stages.made_here(m.by["selp.b32"], m.marks, m.scope) == [m.by["setp.gt.u32"]]
+    body = varies
     for k in (2, 3):
         module = single(body)
         run(module, k)

@@ -297,6 +297,7 @@ def test_four_causes_and_the_master_knob_give_11():
     ("vote.sync.ballot.b32 %r5, %p5, -1;", UnrollCode.NOUNROLL),
     ("activemask.b32 %r5;", UnrollCode.NOUNROLL), ("bar.warp.sync -1;", UnrollCode.NOUNROLL),
     ("bar.sync 0;\nactivemask.b32 %r5;", UnrollCode.NOUNROLL),
+    ("barrier.sync 0;", UnrollCode.NOUNROLL), ("barrier.sync.aligned 0;", None),
     ("bar.sync 0;", None), ("mov.u32 %r5, %laneid;", None),
 ])
 def test_what_ties_the_lanes_of_a_warp_gives_11(operation, code):

@@ -20,7 +20,8 @@ Readings (the notes leave them open)
     nesting     the penalty lies inside of the invariant branch
     counts      stages 4 and 5 take a mark for good once stage 3 has counted it
     special     the class that the last instance passes over: predicates, but for an addition's
-                carry-in (the machine keeps carries in predicates)
+                carry-in (the machine keeps carries in predicates). Stage 2 alone does so: the notes
+                have one routine for stages 2 and 3, which then could take no false mark back
 
 Cost    a few visits an instruction of the loop.
 Source  the notes on ptxas, phases 35, 66, 79 and 88.
@@ -221,15 +222,23 @@ def forward(
 def _backward_told(
     made: list[Instruction], items: Sequence[Instruction], marks: Marks, scope: HoistScope
 ) -> Brief:
-    """Whose marks were taken back, what must stay, whose results were stamped with the block, and
-    how often the others are counted."""
+    """Whose marks were taken back, what of the block each of them reads, what must stay, whose
+    results were stamped with the block, and how often the others are counted."""
     index, of_items = marks.index, [(i, i.results) for i in items if i.results]
     return Brief(made, {
-        "taken_back": made, "blocked": [i for i, _ in of_items if scope.blocked(i)],
+        "taken_back": made, "reads": {i: made_here(i, marks, scope) for i in made},
+        "blocked": [i for i, _ in of_items if scope.blocked(i)],
         "stamped": [i for i, results in of_items if index in map(marks.def_block.get, results)],
         "counted": {r: marks.use_count[r] for _, results in of_items for r in results
                     if marks.use_count.get(r)},
     })
+
+
+def made_here(i: Instruction, marks: Marks, scope: HoistScope) -> list[Value]:
+    """The registers that an operation reads of the block, as far as they stay there."""
+    members, gone, index = scope.region.members, scope.gone, marks.index
+    return [v for v in i.operands if v.definer in members and v.definer not in gone
+            and marks.made_in(v) == index]
 
 
 @step("LIC-18", "3 backward", "items", "marks.index", "marks.state", "marks.use_count",
@@ -240,7 +249,9 @@ def backward(
     """Stage 3: whatever must stay has its results stamped with the block, what may leave is
     counted. Returns whose marks it took back.
 
-    No clearing before, no marks on sources; the stamp comes whatever was there.
+    No clearing before, no marks on sources; the stamp comes whatever was there. No operand is
+    passed over, so what the last instance marked though it reads a varying predicate of the block
+    stays after all. Blocks around it are not looked at, in nests neither.
     """
     state, def_block, uses = marks.state, marks.def_block, marks.use_count
     index, variant = marks.index, HoistState.VARIANT
@@ -248,8 +259,10 @@ def backward(
     for i in items:
         results = i.results
         blocked = scope.blocked(i)
+        marked = any(state.get(r) is HoistState.INVARIANT for r in results)
         stays = blocked or any(state.get(r) is variant for r in results)
-        if blocked and any(state.get(r) is HoistState.INVARIANT for r in results):
+        if marked and (blocked or made_here(i, marks, scope)):
+            stays = True
             revoked.append(i)
         for r in results:
             if stays:

@@ -229,7 +229,8 @@ class Convergence:
 def convergence(loop: Loop) -> Convergence:
     """The entry of a loop: of several operations the first that is within the limit."""
     tied = [i for b in loop.blocks for i in b if i.form.convergent]
-    warp = [i for i in tied if i.form.op.gathers or i.form.kind is OpKind.WARP]
+    warp = [i for i in tied if i.form.kind is OpKind.WARP
+            or (i.form.op.gathers and "aligned" not in i.form.mods)]
     return Convergence(next(iter(warp or tied), None), bool(warp))
 
 
