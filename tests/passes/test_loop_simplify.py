@@ -105,6 +105,32 @@ def test_ways_in_meet_in_a_preheader():
     """)
 
 
+@pytest.mark.seed("P18-05", "P18-08")
+@pytest.mark.parametrize(("changed", "phis"), [("", 1), ("add.u32 %r1, %r1, 1;", 2)])
+def test_what_the_loop_leaves_as_it_came_is_no_phi_in_it(changed, phis):
+    """Two ways bring a bound, which meets in the preheader; the near miss changes it."""
+    module = nvir.read_ptx(body(f"""
+        ld.param.u64 %rd1, [a];
+        ld.param.u32 %r1, [n];
+        mov.u32 %r2, 0;
+        setp.lt.u32 %p2, %r1, 9;
+        @%p2 bra LOOP;
+        mov.u32 %r1, 5;
+    LOOP:
+        add.u32 %r2, %r2, 2;
+        {changed}
+        setp.lt.u32 %p1, %r2, %r1;
+        @%p1 bra LOOP;
+        st.global.u32 [%rd1], %r2;
+        ret;
+    """))
+    old = clone_module(module)
+    simplify(module)
+    (loop,) = natural_loops(module["k"])
+    assert len([*loop.header.phis]) == phis
+    assert same_behaviour(old, module, "k")
+
+
 @pytest.mark.seed("P18-05")
 def test_an_entry_that_may_end_the_thread_is_no_preheader():
     """A guarded `exit` before the loop: what is moved to the entry's end would be run by all."""

@@ -124,6 +124,9 @@ class _CanonicalWork:
         if not plans:
             return False
         made = interpose_all(self.function, [p.place for p in plans])
+        for p in plans:
+            if p.kind == "preheader":
+                _without_copies(p.loop.header)
         if self.ctx is not None:
             for p, new in zip(plans, made, strict=True):
                 self._tell(self.ctx, p, new)
@@ -166,6 +169,20 @@ class _CanonicalWork:
         else:
             ctx.count("exits")
             ctx.remark(EXIT, plan.loop, edges=n, exit=new.name)
+
+
+def _without_copies(header: Block) -> None:
+    """Remove the phis of a header that the loop gives back as they came: what ways into it bring
+    meets in the preheader now, and no pass behind is to take it for something that changes."""
+    found = True
+    while found:  # once more where one was the value of another
+        found = False
+        for phi in [*header.phis]:
+            values = {v for v in phi.operands if v is not phi}
+            if len(values) == 1:
+                phi.replace_all_uses_with(values.pop())
+                phi.erase()
+                found = True
 
 
 def unknown_operation(blocks: Iterable[Block]) -> str | None:

@@ -14,7 +14,8 @@
 Method   That of canonical.py. Peeling, where it is asked for, comes between two such rounds: the
          notes have it before, but copies of simple loops are simple.
 Needs    fresh CFG annotations.
-Keeps    every instruction: only jumps and phis come in. A second run changes nothing.
+Keeps    every instruction: only jumps and phis come in, and a header's phi goes that holds one
+         value in the loop, which now comes of the preheader. A second run changes nothing.
 Skips    loops with an unknown operation. Regions that control enters sideways: they have no
          header; reported. Under the convergent flag, edges on which lanes may part: a new
          block there would be a new place for them to be apart.
