@@ -164,6 +164,57 @@ def test_only_an_instance_that_moved_something_has_the_analyses_made_again():
         assert (Analyses.of(function).liveness is not known) == moves
 
 
+@pytest.mark.seed("LIC-32")
+def test_the_list_is_made_anew_where_the_back_edges_block_leads_on():
+    """Not for the number of back edges: the notes count the ways out of its block."""
+    top = "L: setp.ge.u32 %p1, %r2, %r1; @%p1 bra X; mul.lo.u32 %r10, %r1, %r1;" \
+        "add.u32 %r3, %r3, %r10; add.u32 %r2, %r2, 1; bra L; X:"
+    bottom = "L: mul.lo.u32 %r10, %r1, %r1; add.u32 %r3, %r3, %r10; add.u32 %r2, %r2, 1;" \
+        "setp.lt.u32 %p1, %r2, %r1; @%p1 bra L;"
+    head = """.version 8.0\n.target sm_80\n.address_size 64
+.visible .entry k(.param .u64 o, .param .u32 n) {
+.reg .pred %p<9>; .reg .b32 %r<30>; .reg .b64 %rd<9>;
+ld.param.u64 %rd1, [o]; ld.param.u32 %r1, [n]; mov.u32 %r2, 0; mov.u32 %r3, 0;\n"""
+    for text, again in ((bottom, True), (top, False)):
+        module = nvir.read_ptx(head + text + "st.global.u32 [%rd1], %r3; ret; }")
+        with Trace() as trace:
+            nvir.run_passes(module, "licm", policy="documented", knobs={"HoistBudget": 0})
+        (event,) = trace.of("LIC-32")
+        assert event.outcome is again
+        assert event.inputs["changed"] is True
+        assert len(event.inputs["successors"]) == 1 + again
+
+
+@pytest.mark.seed("LIC-28")
+def test_knob_484_tells_whether_what_is_chosen_moves():
+    for enabled, said in ((True, "all of it moves"), (False, "nothing moves")):
+        module = single("mul.lo.u32 %r10, %r3, %r1;")
+        with Trace() as trace:
+            nvir.run_passes(module, "licm", policy="documented", knobs={"mover-enable": enabled})
+        (gate,) = [e for e in trace.of("LIC-28") if e.step == "6 knob 484"]
+        assert (gate.inputs["enabled"], gate.outcome) == (enabled, said)
+        assert len(gate.inputs["chosen"]) == 1
+        assert any(e.step == "7 moved in all" for e in trace.of("LIC-28")) is enabled
+
+
+@pytest.mark.seed("LIC-22", "LIC-17", "LIC-26")
+def test_hoisting_tells_what_its_numbers_and_refusals_come_from():
+    """Latencies of what counts; what may be written where a load stays."""
+    with Trace() as trace:
+        run(single("mul.lo.u32 %r10, %r3, %r1; ld.global.u32 %r11, [%rd1];"
+                   "st.global.u32 [%rd2], %r2;"))
+    score = trace.of("LIC-22")[0].outcome
+    (counted,) = score["operations"]
+    assert counted["operation"].startswith("mul.lo.u32 %r10")
+    assert score["penalty"] == (2 if counted["latency"] > 4 or counted["scoreboard"] else 0)
+    assert score["score"] == 1 + 5 * counted["scoreboard"]
+    right = next(e for e in trace.of("LIC-26") if e.step == "right to move")
+    assert any("st.global" in x for x in right.inputs["hazards"])
+    (kept,) = right.inputs["stay"]
+    assert kept.startswith("ld.global.u32 %r11")
+    assert kept in str(trace.of("LIC-17")[0].inputs["stay"])
+
+
 # ----------------------------------------------------------------------- knob 381
 
 LITERAL = {

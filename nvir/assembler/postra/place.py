@@ -232,8 +232,8 @@ class _Placer:
         op = self.code.operations[n]
         first = next((r for kind, r in (*op.writes, *op.reads) if kind == "R"), 0)
         bank, offset = self.profile.banks.classify(first)
-        note("PRA-07", "C place by bank", f"cycle {self.time[n]}", operation=op.family,
-             bank=bank, offset=offset, is_cross=True, stage=self.stages[n],
+        note("PRA-07", "C place by bank", f"cycle {self.time[n]}", loop=self.code.name,
+             operation=op.family, bank=bank, offset=offset, is_cross=True, stage=self.stages[n],
              wanted=self.stages[n] * self.ii + self.wanted[n])
 
     def _carrier(self, n: int) -> Reg | None:

@@ -41,7 +41,7 @@ from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Mode
 from nvir.ir import CC, PRED, VOID, Block, Form, Instruction, Loop, Value
-from nvir.ir.text.trace import Brief, note, step
+from nvir.ir.text.trace import Brief, note, shown, step
 from nvir.passes.knobs import KnobKind
 
 OUTSIDE = -1
@@ -160,7 +160,7 @@ class HoistScope:
         return d is not None and d in self.region.members and d not in self.gone
 
 
-@step("LIC-17", "2 side effects", "items", "legal")
+@step("LIC-17", "2 side effects", "items", "legal", "region.stay")
 def side_effects(
     items: Sequence[Instruction], region: HoistRegion, legal: set[Instruction]
 ) -> dict[Instruction, str]:
@@ -338,7 +338,22 @@ class HoistScore:
     penalty: int
 
 
-@step("LIC-22", "5 score", "items", "noop", "real")
+def _scored_told(
+    made: HoistScore, items: Sequence[Instruction], marks: Marks, noop: int, real: int,
+    of: Latencies,
+) -> Brief:
+    """Both numbers, and each operation that counts with what stage 5 asks of it."""
+    counts = [i for i in items if is_invariant(i, marks) and marks.counted(i)]
+    told = [f"{shown(i)}: latency {of.cycles(i.form):g}, scoreboard {of.scoreboard(i.form)}, "
+            f"no-op {of.noop(i.form)}" for i in counts]
+    return Brief(f"score {made.score}, penalty {made.penalty} of {shown(told, most=3)}", {
+        "score": made.score, "penalty": made.penalty, "operations": [
+            {"operation": i, "latency": of.cycles(i.form), "scoreboard": of.scoreboard(i.form),
+             "noop": of.noop(i.form), "results": len(i.results)} for i in counts],
+    })
+
+
+@step("LIC-22", "5 score", "items", "noop", "real", tell=_scored_told)
 def scored(
     items: Sequence[Instruction], marks: Marks, noop: int, real: int, of: Latencies
 ) -> HoistScore:

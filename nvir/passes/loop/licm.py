@@ -34,7 +34,7 @@ from nvir.analysis.hoisting.nest import Nest
 from nvir.analysis.hoisting.region import Blocked, HoistRegion, Stay, live_into, survey
 from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
-from nvir.ir import CC, Block, EdgePlace, Function, Instruction, Loop, interpose_all
+from nvir.ir import CC, Block, EdgePlace, Function, Instruction, Loop, interpose_all, successors
 from nvir.ir.text.trace import Brief, looking_at, note, shown, step
 from nvir.passes.context import Context
 from nvir.passes.policies import Hoisting, decision_policy
@@ -109,7 +109,12 @@ def run(function: Function, ctx: Context) -> bool:
     moving = ctx.knob("mover-enable")
     for d in decisions:
         _tell(d, ctx, moving)
-    moves = bool(nest.moved) and ctx.knob("mover-enable", pass_id=pass_id)
+    enabled = ctx.knob("mover-enable", pass_id=pass_id)
+    moves = bool(nest.moved) and enabled
+    if nest.moved:
+        looking_at("")
+        note("LIC-28", "6 knob 484", "all of it moves" if moves else "nothing moves",
+             enabled=enabled, chosen=list(nest.moved))
     if moves:
         mover(nest, marked=ctx.policy == "documented", linked=pass_id == LINKED)
         ctx.count("hoisted", len(nest.moved))
@@ -167,7 +172,8 @@ def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) ->
     if isinstance(block, HoistDecision):
         return block
     if by.literal:
-        note("LIC-26", "right to move", region.invariant, items=region.items)
+        note("LIC-26", "right to move", region.invariant, items=region.items,
+             hazards=list(region.hazards), stay={s.instruction: s.why.value for s in region.stay})
     stay = (*region.stay, *(_effects(region) if by.literal else ()))
     if by.literal and stay:
         note("LIC-26", "stays", {s.instruction: s.why.value for s in stay}, loop=loop)
@@ -248,8 +254,9 @@ def mover(nest: Nest, marked: bool = False, linked: bool = False) -> list[Instru
         note("LIC-11", "preheader", place[loop.header], made=loop.header not in found)
         note("LIC-28", "6 moved, all loops decided", instructions, loop=loop,
              mark="hoisted" if marked else None)
-        note("LIC-32", "7 made anew for several back edges", len(loop.latches) > 1, loop=loop,
-             moved=len(instructions), back_edges=len(loop.latches))
+        ways = successors(loop.latches[-1])
+        note("LIC-32", "7 list made anew", len(ways) > 1, loop=loop, changed=bool(instructions),
+             back_edge=loop.latches[-1], successors=ways)
         for i in instructions:
             if linked and i.form.carry_in:
                 note("LIC-29", "carry link", carry_link(i), instruction=i)
