@@ -17,6 +17,8 @@ Readings (the notes leave them open)
     check       as noted it rejects the pipes 0 to 3, which are those of arithmetic, and so nearly
                 every loop; `loop-pipeline<noted-check>` asks it, else properties of the operation
                 decide
+    lanes       what needs them together (shuffles, votes, matrix operations) is rejected, wherever
+                they leave the loop
     stride      has to be a literal (ExtractBound's flag, which the notes do not give here)
 
 Cost     that of the modulo schedule.
@@ -110,9 +112,9 @@ def _in_order(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obs
     lanes = Analyses.of(loop.header.function).divergence
     parts = loop.header in lanes.divergent_loops or lanes.is_divergent_branch(loop.header)
     note("SWP-16", "2 divergent exit", "lanes leave in iterations of their own: each passes the "
-         "guards by its own count, and convergent operations are rejected" if parts
+         "guards by its own count" if parts
          else "all lanes leave together", loop=loop, divergent=parts)
-    against = feasible(loop.header, parts=parts).obstacle
+    against = feasible(loop.header, parts=parts, together=True).obstacle
     if against is None and ctx.options is not None and ctx.options.noted_check:
         against = noted_check(classes, ctx.profile).obstacle
     if against is not None:

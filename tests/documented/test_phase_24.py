@@ -78,14 +78,6 @@ def test_a_loop_whose_stride_fails_is_rejected_before_its_graph(text, why):
     assert [r.name for r in told] == ["NotPipelinedStride"]
 
 
-@pytest.mark.seed("SWP-04")
-def test_a_shuffle_stays_where_lanes_leave_at_different_iterations():
-    text = text_of(SUM + "shfl.sync.bfly.b32 %r7, %r2, 1, 31, -1;", "%r4")
-    assert isinstance(slots_of(text)[0], PipelineSlots)
-    found, _ = slots_of(text.replace("mov.u32 %r4, 90", "mov.u32 %r4, %tid.x"))
-    assert found == (Obstacle.CONVERGENT, "shfl.sync.bfly.b32")
-
-
 @pytest.mark.seed("LAT-05")
 def test_a_source_that_no_instruction_makes_is_of_the_uniform_class():
     module = nvir.read_ptx(text_of("mov.u32 %r5, %tid.x; mov.u32 %r6, 7; membar.gl;" + SUM))
@@ -159,6 +151,35 @@ def test_the_check_as_the_notes_have_it(result, source, why):
         {i: OperandClasses(result, source), branch: OperandClasses(10, 6)}, profile("sm_80_notes"))
     assert found.reason is why
     assert found.code == (Feasibility.ACCEPT if why is None else Feasibility.REJECT)
+
+
+SHUFFLE = "shfl.sync.bfly.b32 %r9, %r2, 1, 31, -1; st.global.u32 [%rd2+4], %r9;"
+MMA = ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f6, %f7, %f8, %f9}, "
+       "{%r5, %r5, %r5, %r5}, {%r5, %r5}, {%f6, %f7, %f8, %f9};")
+LANES = "mov.u32 %r1, %laneid; mov.u32 %r2, 0;"
+
+
+@pytest.mark.seed("SWP-04", "SWP-06", "GAP-23")
+@pytest.mark.parametrize(("before", "body", "why"), [
+    ("", SHUFFLE, Obstacle.TOGETHER), ("", MMA, Obstacle.TOGETHER),
+    (LANES, SHUFFLE, Obstacle.CONVERGENT), ("", SHUFFLE.partition("; ")[2], None),
+])
+def test_what_needs_lanes_together_is_rejected_wherever_they_leave(before, body, why):
+    found, trace = slots_of(text_of(SUM + body).replace("mov.u32 %r2, 0;", before or
+                                                        "mov.u32 %r2, 0;"))
+    assert isinstance(found, PipelineSlots) is (why is None)
+    assert [e.inputs["reason"] for e in trace.of("SWP-06")] == ([why.name] if why else [])
+    (asked,) = trace.of("SWP-04")
+    assert (asked.inputs["parts"], asked.inputs["together"]) == (before == LANES, True)
+
+
+@pytest.mark.seed("GAP-23")
+def test_under_policy_observed_lanes_that_leave_together_may_shuffle():
+    told = {policy: [r.name for r in nvir.run_passes(
+        nvir.read_ptx(text_of(SUM + SHUFFLE)), "loop-pipeline<force>", policy=policy)]
+        for policy in ("documented", "observed")}
+    assert told["documented"] == ["NotPipelinedTogether"]
+    assert "NotPipelinedTogether" not in told["observed"]
 
 
 @pytest.mark.seed("SWP-06", "GAP-23")

@@ -92,7 +92,7 @@ def test_the_list_of_reasons_is_closed() -> None:
     elsewhere = {
         Obstacle.NO_GAIN, Obstacle.LIMIT, Obstacle.TOO_LARGE, Obstacle.REGISTERS, Obstacle.FORM,
         Obstacle.PIPELINED, Obstacle.MANY,
-        Obstacle.STRIDE, Obstacle.PIPE, Obstacle.UNLIKE,  # tests/documented
+        Obstacle.STRIDE, Obstacle.PIPE, Obstacle.UNLIKE, Obstacle.TOGETHER,  # tests/documented
     }
     assert set(REFUSED) | elsewhere == set(Obstacle)
     assert not set(REFUSED) & elsewhere
@@ -231,6 +231,8 @@ def test_the_check_of_an_instruction() -> None:
     assert finding("membar.gl") == (Feasibility.REJECT, Obstacle.BARRIER)
     assert finding("shfl.sync.down.b32") == (Feasibility.REJECT, Obstacle.CONVERGENT)
     assert check(Instruction(form("shfl.sync.down.b32")), parts=False).code == 130
+    noted = check(Instruction(form("shfl.sync.down.b32")), parts=False, together=True)
+    assert (noted.code, noted.reason) == (60, Obstacle.TOGETHER)
 
 
 @pytest.mark.seed("SWP-03")

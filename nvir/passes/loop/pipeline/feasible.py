@@ -48,6 +48,7 @@ class Obstacle(enum.Enum):
     BARRIER = "{what} is a barrier or a fence, which no iteration may cross"
     CALL = "{what} is a call"
     CONVERGENT = "lanes leave it apart, and {what} needs them together"
+    TOGETHER = "{what} needs lanes together, and the noted compiler pipelines no such loop"
     PINNED = "{what} has an order that iterations in flight would break"
     ASYNC = "{what} counts groups of copies, which iterations in flight would change"
     TEMPLATE = "the machine's model lacks something: {what}"
@@ -98,23 +99,27 @@ RULES: tuple[tuple[Callable[[Form], bool], Obstacle, int], ...] = (
 )
 
 
-def check(i: Instruction, *, parts: bool = True, level: int = 3) -> Finding:
-    """The check of one instruction. `parts`: lanes may leave the loop in different iterations."""
+def check(
+    i: Instruction, *, parts: bool = True, together: bool = False, level: int = 3
+) -> Finding:
+    """The check of one instruction. `parts`: lanes may leave the loop in different iterations;
+    `together`: what needs them together is rejected also where they do not."""
     for holds, reason, least in RULES:
         if level >= least and holds(i.form):
             return Finding(Feasibility.REJECT, reason, len(i.operands))
-    if parts and i.form.convergent:
-        return Finding(Feasibility.REJECT, Obstacle.CONVERGENT, len(i.operands))
+    if i.form.convergent and (parts or together):
+        reason = Obstacle.CONVERGENT if parts else Obstacle.TOGETHER
+        return Finding(Feasibility.REJECT, reason, len(i.operands))
     return Finding(Feasibility.ACCEPT, slots=min(2, len(i.operands)))
 
 
-@step("SWP-04", "2 feasibility", "block")
-def feasible(block: Block, *, parts: bool) -> Finding:
+@step("SWP-04", "2 feasibility", "block", "parts", "together")
+def feasible(block: Block, *, parts: bool, together: bool = False) -> Finding:
     """130, or 60 with the first instruction of a body that rejects it, and the reason."""
     for i in block:
         if i.form.is_phi or i is block.last:
             continue
-        found = check(i, parts=parts)
+        found = check(i, parts=parts, together=together)
         if found.reason is not None:
             note("SWP-06", "2 rejected", found.code, instruction=i, reason=found.reason.name)
             return attrs.evolve(found, what=i.form.spelling)

@@ -98,8 +98,8 @@ NOT_PIPELINED: dict[Obstacle, Code] = {
     r: missed(
         "NotPipelined" + r.name.title().replace("_", ""), "not pipelined: {reason}",
         str(int(Feasibility.REJECT)) if r in (
-            Obstacle.UNKNOWN, Obstacle.BARRIER, Obstacle.CALL, Obstacle.CONVERGENT, Obstacle.PINNED,
-            Obstacle.ASYNC,
+            Obstacle.UNKNOWN, Obstacle.BARRIER, Obstacle.CALL, Obstacle.CONVERGENT,
+            Obstacle.TOGETHER, Obstacle.PINNED, Obstacle.ASYNC,
         ) else "",
     )
     for r in Obstacle
