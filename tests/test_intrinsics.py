@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import re
 
 import numpy as np
 import pytest
@@ -181,6 +182,22 @@ def test_calls_of_other_types_are_refused_in_words(seed):
                         lambda m=module, a=args: nvir.launch(m, "k", 1, 1, a)):
             with contextlib.suppress(nvir.NvirError):
                 attempt()
+
+
+@pytest.mark.parametrize(("call", "made"), [
+    ("i32 @llvm.nvvm.read.ptx.sreg.gridid()", "mov.u32 %gridid"),  # its lower half
+    ("i64 @llvm.nvvm.read.ptx.sreg.clock64()", "volatile mov.u64 %clock64"),
+    ("i32 @llvm.nvvm.atomic.cas.gen.i.cta.i32.p0(ptr %p, i32 3, i32 %n)",
+     "atom.relaxed.cta.cas.b32 [%0], %2, %1"),
+    ("i32 @llvm.nvvm.atomic.xor.gen.i.sys.i32.p0(ptr %p, i32 %n)",
+     "atom.relaxed.sys.xor.b32 [%0], %1"),
+])
+def test_what_a_call_in_a_text_becomes(call, made):
+    types = re.sub(r" %?\w+(?=[,)])", "", call)
+    module = nvir.read_ll((
+        f"declare {types}\ndefine void @f(ptr %p, i32 %n) {{\n  %r = call {call}\n"
+        f"  store {call[:3]} %r, ptr %p\n  ret void\n}}\n").encode())
+    assert f"= {made}\n" in nvir.print_ir(select_module(module))
 
 
 def test_what_is_wrong_with_a_call_is_said():

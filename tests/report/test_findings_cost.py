@@ -67,7 +67,7 @@ FAMILIES: dict[str, tuple[str, Callable[[int], str]]] = {
         each(n, lambda k: f".shared .b32 s{k}[99];\n.visible .entry k{k}() {{ ret; }}\n"))),
     "parameters": ("ptx", lambda n: kernel("ret;").replace(
         ".param .u64 p", ",\n".join(each(n, lambda k: f".param .u8 p{k}")))),
-    "parentheses": ("ptx", lambda n: kernel(f"add.u32 %r1, %r2, {'(1)+' * n}1;")),
+    "parentheses": ("ptx", lambda n: kernel(f"add.u32 %r1, %r2, {'(1)+' * 2 * n}1;")),
     "literals": ("ptx", lambda n: kernel(*each(n, lambda k: f"ld.global.u32 %r1, [%d1+{k}];"))),
     "operands": ("cu", lambda n: "".join(each(n, lambda k: 'asm("" : "=r"(x\n'))),
     "aliases": ("ll", aliases),

@@ -75,7 +75,7 @@ def _apply(row: Intrinsic, s: Selector, i: Instruction) -> Parts:
     """The one instruction that a row is."""
     pattern = row.pattern
     if pattern.register is not None:
-        return (_special(s, pattern.register),)
+        return (_special(s, pattern.register, str(pattern.form.mods[-1])),)
     spelling, operands = pattern.fill(_SelectedOperands(s, i))
     shape = registers_of(i.type, count)
     result, wanted = pattern.results(len(shape))
@@ -101,10 +101,11 @@ def packed(s: Selector, v: Value, registers: bool) -> list[Value]:
     return out
 
 
-def _special(s: Selector, register: SpecialRegister) -> Value:
+def _special(s: Selector, register: SpecialRegister, kind: str) -> Value:
+    """A register as the row's type: LLVM reads the lower half of %gridid."""
     if not register.volatile:
-        return s.cached(register, lambda: s.op(f"mov.{register.type.name}", register))
-    f = form(f"mov.{register.type.name}", "%s, %s", None, True)
+        return s.cached(register, lambda: s.op(f"mov.{kind}", register))
+    f = form(f"mov.{kind}", "%s, %s", None, True)
     return s.b.insert(Instruction(f, (register,), register.type))
 
 
@@ -265,10 +266,12 @@ def _atomic(what: str, scope: str) -> Rule:
     """NVVM's older atomic intrinsics: atomic.load.inc.32, atomic.add.gen.i.cta and the like."""
 
     def rule(s: Selector, i: Instruction) -> Parts:
-        from nvir.passes.select.rules.atomics import modify
+        from nvir.passes.select.rules.atomics import compare_and_swap, modify
 
-        v = i.operands[1]
-        place = s.address(i.operands[0])
+        place, v = s.address(i.operands[0]), i.operands[1]
+        if what == "cas":
+            values = [s.one(x) for x in i.operands[1:]]
+            return (compare_and_swap(s, place, v.type, *values, f"relaxed.{scope}"),)
         return modify(s, place, what, v.type, s.one(v), f"relaxed.{scope}")
 
     return rule

@@ -322,12 +322,19 @@ def _cmpxchg(s: Selector, i: Instruction) -> Parts:
     x, y = s.one(expected), s.one(new)
     if bits == 8:
         return _exchange_byte(s, a, x, y, how)
+    old = compare_and_swap(s, a, t, x, y, how)
+    return old, s.op(f"setp.eq.s{bits}", old, s.reg(x, f"b{bits}"))
+
+
+def compare_and_swap(
+    s: Selector, a: AddressParts, t: Type, expected: Value, new: Value, how: str
+) -> Value:
+    """What was there; `how` is PTX's order and scope."""
+    bits = 64 if isinstance(t, PointerType) else t.bits
     if bits not in (16, 32, 64):
         raise s.fail(f"cmpxchg of {t}")
-    x = s.reg(x, f"b{bits}")
-    y = s.reg(y, f"b{bits}")
-    old = s.op(f"atom.{how}{a.modifier}.cas.b{bits}", s.fitting(a).operand, x, y)
-    return old, s.op(f"setp.eq.s{bits}", old, x)
+    x, y = s.reg(expected, f"b{bits}"), s.reg(new, f"b{bits}")
+    return s.op(f"atom.{how}{a.modifier}.cas.b{bits}", s.fitting(a).operand, x, y)
 
 
 def _stronger(success: str, failure: str) -> str:
