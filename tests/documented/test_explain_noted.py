@@ -77,6 +77,18 @@ def test_each_pass_gets_what_the_one_before_left(tmp_path):
     assert [told[f"licm<id={k}>"] for k in (1, 2, 3)] == [[], [], []]
 
 
+@pytest.mark.seed("PRA-01")
+def test_a_loop_that_the_last_scheduler_does_not_take_says_its_blocks(tmp_path):
+    split = ONE_MUL.replace("add.u32 %r3, %r3, %r2;", "setp.eq.u32 %p2, %r3, 7; @%p2 bra M; "
+                            "st.global.u32 [%rd1], %r2; M:").replace("BOUND", "%r1")
+    (event,) = [e for e in page(tmp_path, split)["trace"] if e["row"] == "PRA-01"]
+    assert event["outcome"].startswith("not pipelined: unsupported: a loop of ")
+    assert event["inputs"]["loop"] == "L"
+    assert len(event["inputs"]["blocks"]) > 1
+    whole = page(tmp_path, ONE_MUL.replace("BOUND", "%r1"))["trace"]
+    assert [e for e in whole if e["row"] == "PRA-01" and "unsupported" in str(e["outcome"])] == []
+
+
 @pytest.mark.seed("UNR-34")
 def test_a_loop_that_is_gone_is_said_to_be(tmp_path):
     folds = "shl.b32 %r21, %r2, 2; add.u32 %r3, %r3, %r21; mul.lo.s32"

@@ -112,7 +112,8 @@ def _behind(asked: LoopDecisions) -> tuple[TraceEvent, ...]:
         try:
             schedule(loop_code(loop, machine), policy="documented")
         except NvirError as e:
-            note("PRA-01", "behind register allocation", f"not pipelined: {e}")
+            note("PRA-01", "behind register allocation", f"not pipelined: {e}", loop=loop,
+                 blocks=loop.blocks, machine=machine.name)
     return tuple(_that_fit(trace))
 
 
