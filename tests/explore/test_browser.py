@@ -167,7 +167,7 @@ def test_what_to_write_to_have_the_loop_unrolled_and_its_cost(opened):
                  and not c["settings"]["launch"])
     shown = opened.page.inner_text("#result").replace(",", "")
     assert f"{found['registers']} registers" in re.sub(r"\s+", " ", shown)
-    assert str(int(found["cycles"]["one_warp"] + 0.5)) in shown
+    assert f"{found['cycles']['one_warp']:.0f}" in shown
     assert "predicted" in shown
     assert opened.actions < 10
 
