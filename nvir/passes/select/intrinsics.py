@@ -270,8 +270,8 @@ def _atomic(what: str, scope: str) -> Rule:
 
         place, v = s.address(i.operands[0]), i.operands[1]
         if what == "cas":
-            values = [s.one(x) for x in i.operands[1:]]
-            return (compare_and_swap(s, place, v.type, *values, f"relaxed.{scope}"),)
+            expected, new = (s.one(x) for x in i.operands[1:])
+            return (compare_and_swap(s, place, v.type, expected, new, f"relaxed.{scope}"),)
         return modify(s, place, what, v.type, s.one(v), f"relaxed.{scope}")
 
     return rule
