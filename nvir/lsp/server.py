@@ -87,7 +87,6 @@ class Protocol(LanguageServerProtocol):
                 self._send_response(data["id"], error=e.to_response_error())
             raise
 
-
     @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(
         self, params: lsp.DidChangeTextDocumentParams

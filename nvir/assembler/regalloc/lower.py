@@ -299,7 +299,7 @@ class Lowering:
             f = taken.form
             if v not in self.inner:
                 signed = wide and f.kind is OpKind.CONVERT and f.mods[-1] == "s32"
-                home = self.ids.get(v, -1) if signed else -1
+                home = self.home(v) if signed else -1
                 if home >= 0 and self.code.widths[home] == 1:
                     return "IADD3 LEA.HI.X"
             elif f.kind is OpKind.SHIFT:

@@ -8,7 +8,6 @@ types of the overload; a function that gives None leaves the call as it is.
 from __future__ import annotations
 
 import functools
-import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import Any
 
 from nvir.ir import I1, I32, I64, Constant, Type, Value, constant
 from nvir.ir import types as ty
+from nvir.ir.intrinsics import arithmetic
 from nvir.ir.nvvm import const, const_like
 from nvir.ir.values import undef
 from nvir.ir.verify.nvvm import element
@@ -112,32 +112,19 @@ def _saturating(e: Expander, given: list[Value]) -> Value:
     """By what tells of overflow."""
     t, (a, b) = given[0].type, given
     what = e.name.split(".")[1]
-    sign, bits = what[0], t.bits
     if t is I1:  # as a signed number true is -1, the least
         return e.or_(a, b) if what[1:] == "add" else e.and_(a, e.not_(b)) if what[1:] == "sub" \
             else a
-    most = const(t, (1 << (bits - (sign == "s"))) - 1)
-    ends: Value = e.xor(e.ashr(a, const(t, bits - 1)), most) if sign == "s" else most
-    if what[1:] == "shl":
-        up = e.shl(a, b)
-        down = e.ashr(up, b) if sign == "s" else e.lshr(up, b)
-        return e.select(e.icmp_signed("!=", down, a), ends, up)
-    if what == "usub":
-        ends = const(t, 0)
-    pair = e.intrinsic(f"llvm.{what}.with.overflow.{t.name}", ty.struct([t, I1]), given)
-    return e.select(e.extract_value(pair, 1), ends, e.extract_value(pair, 0))
+
+    def overflowing() -> tuple[Value, Value]:
+        pair = e.intrinsic(f"llvm.{what}.with.overflow.{t.name}", ty.struct([t, I1]), given)
+        return e.extract_value(pair, 0), e.extract_value(pair, 1)
+
+    return arithmetic.saturating(e, what, a, b, overflowing)
 
 
 def _funnel(e: Expander, given: list[Value]) -> Value:
-    t, (a, b, n) = given[0].type, given
-    left = e.name.startswith("llvm.fshl")
-    if t.bits == 1:
-        return a if left else b
-    n = e.urem(n, const(t, t.bits))
-    rest, one = e.sub(const(t, t.bits - 1), n), const(t, 1)
-    if left:
-        return e.or_(e.shl(a, n), e.lshr(e.lshr(b, one), rest))
-    return e.or_(e.shl(e.shl(a, one), rest), e.lshr(b, n))
+    return arithmetic.funnel_shift(e, e.name.startswith("llvm.fshl"), *given)
 
 
 def _fixed_point(e: Expander, given: list[Value]) -> Value:
@@ -247,18 +234,9 @@ def _frexp(e: Expander, given: list[Value]) -> Value:
 
 
 def _saturated_integer(e: Expander, given: list[Value]) -> Value:
-    """llvm.fpto{s,u}i.sat of more than 64 bits: the number, or the end that it is beyond; NaN is
-    0."""
-    t, x, signed = e.result, given[0], e.name.startswith("llvm.fptos")
-    x = x if x.type is ty.DOUBLE else e.fpext(x, ty.DOUBLE)
-    size = t.bits - signed
-    end = 2.0**size if size < 1024 else math.inf
-    made: Value = e.fptosi(x, t) if signed else e.fptoui(x, t)
-    over = e.fcmp_ordered(">=", x, const(ty.DOUBLE, end))
-    made = e.select(over, const(t, (1 << size) - 1), made)
-    under = e.fcmp_ordered("<", x, const(ty.DOUBLE, -end if signed else 0.0))
-    made = e.select(under, const(t, -1 << size if signed else 0), made)
-    return e.select(e.fcmp_unordered("uno", x, x), const(t, 0), made)
+    """llvm.fpto{s,u}i.sat of more than 64 bits."""
+    x = given[0] if given[0].type is ty.DOUBLE else e.fpext(given[0], ty.DOUBLE)
+    return arithmetic.saturated_integer(e, x, e.result, e.name.startswith("llvm.fptos"))
 
 
 def _is_zero(e: Expander, v: Value) -> Value:

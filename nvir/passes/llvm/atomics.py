@@ -45,7 +45,7 @@ def _barrier(b: Builder, scope: str, i: Instruction, dialect: str) -> None:
 
 def _fence(i: Instruction, dialect: str) -> bool:
     _, scope = i.aux
-    b = Builder(i.block, i)  # type: ignore[arg-type]  # it is in a block
+    b = Builder.ahead_of(i)
     _barrier(b, scope, i, dialect)
     i.erase()
     return True
@@ -67,7 +67,7 @@ def _access(i: Instruction, dialect: str) -> bool:
 
 def _surround(i: Instruction, ordering: str, scope: str, dialect: str) -> None:
     if ordering in _BEFORE:
-        _barrier(Builder(i.block, i), scope, i, dialect)  # type: ignore[arg-type]
+        _barrier(Builder.ahead_of(i), scope, i, dialect)
     if ordering in _BEHIND:
         _barrier(Builder(i.block, i.next), scope, i, dialect)  # type: ignore[arg-type]
 
@@ -83,7 +83,7 @@ def _rmw(i: Instruction, dialect: str) -> bool:
         _of_bits(i, operation, t)
         return True
     if isinstance(t, PointerType) and operation == "xchg":
-        b = Builder(i.block, i)  # type: ignore[arg-type]
+        b = Builder.ahead_of(i)
         old = b.atomic_rmw("xchg", p, b.ptrtoint(v, I64), *_order(i))
         i.replace_with(b.inttoptr(old, t))
         return True
@@ -105,7 +105,7 @@ def _rmw(i: Instruction, dialect: str) -> bool:
 
 def _of_bits(i: Instruction, operation: str, t: Type) -> None:
     """Of half or bfloat, on the integer that lies in memory."""
-    b = Builder(i.block, i)  # type: ignore[arg-type]
+    b = Builder.ahead_of(i)
     p, v = i._operands
     bits = int_type(16)
     old = b.atomic_rmw("xchg", p, b.bitcast(v, bits), *_order(i))
@@ -129,7 +129,7 @@ def _space(p: Value) -> int:
 
 def _float_rmw(i: Instruction, operation: str, dialect: str) -> bool:
     p, v = i._operands
-    b = Builder(i.block, i)  # type: ignore[arg-type]
+    b = Builder.ahead_of(i)
     if operation == "xchg":
         bits = int_type(v.type.bits)
         old = b.atomic_rmw("xchg", p, b.bitcast(v, bits), *_order(i))
@@ -147,7 +147,7 @@ def _float_rmw(i: Instruction, operation: str, dialect: str) -> bool:
 def _intrinsic(i: Instruction, name: str, v: Value, dialect: str) -> None:
     ordering, scope, _ = i.aux
     p = i._operands[0]
-    b = Builder(i.block, i)  # type: ignore[arg-type]
+    b = Builder.ahead_of(i)
     assert b.module is not None
     attributes = ("argmemonly", "nounwind")
     new = b.call(declare(b.module, name, v.type, [p.type, v.type], attributes), [p, v])
@@ -260,7 +260,7 @@ def _cmpxchg(i: Instruction, dialect: str) -> bool:
     p, old, new = i._operands
     t: Type = old.type
     if isinstance(t, PointerType):
-        b = Builder(i.block, i)  # type: ignore[arg-type]
+        b = Builder.ahead_of(i)
         success, failure, scope, align = i.aux
         pair = b.cmpxchg(p, b.ptrtoint(old, I64), b.ptrtoint(new, I64), success, failure, "",
                          scope, align)

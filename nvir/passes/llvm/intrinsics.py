@@ -19,7 +19,7 @@ import attrs
 
 from nvir.ir import Function, Instruction, Unsupported
 from nvir.ir import types as ty
-from nvir.ir.intrinsics import find
+from nvir.ir.intrinsics import arithmetic, find
 from nvir.ir.nvvm import Builder, const, const_like, declare
 from nvir.ir.values import Constant, Value, constant, undef
 from nvir.ir.verify.nvvm import element
@@ -143,25 +143,12 @@ def _with_overflow(b: Builder, c: IntrinsicCall) -> Value:
 
 
 def _saturating(b: Builder, c: IntrinsicCall) -> Value:
-    what, (x, y), t = c.words[0], c.operands, c.type
-    most = const(t, (1 << t.bits - (what[0] == "s")) - 1)
-    end: Value = most if what[0] == "u" else b.xor(b.ashr(x, const(t, t.bits - 1)), most)
-    if what[1:] == "shl":  # what does not come back has overflowed
-        total: Value = b.shl(x, y)
-        back = b.ashr(total, y) if what[0] == "s" else b.lshr(total, y)
-        return b.select(b.icmp_signed("!=", back, x), end, total)
-    total, over = _overflowing(b, what, x, y)
-    return b.select(over, const(t, 0) if what == "usub" else end, total)
+    what, (x, y) = c.words[0], c.operands
+    return arithmetic.saturating(b, what, x, y, lambda: _overflowing(b, what, x, y))
 
 
 def _funnel(b: Builder, c: IntrinsicCall) -> Value:
-    x, y, n = c.operands
-    t, one = c.type, const(c.type, 1)
-    n = b.urem(n, const(t, t.bits))
-    rest = b.sub(const(t, t.bits - 1), n)
-    if c.name == "fshl":
-        return b.or_(b.shl(x, n), b.lshr(b.lshr(y, one), rest))
-    return b.or_(b.shl(b.shl(x, one), rest), b.lshr(y, n))
+    return arithmetic.funnel_shift(b, c.name == "fshl", *c.operands)
 
 
 def _words(b: Builder, x: Value) -> list[Value]:
@@ -290,18 +277,9 @@ def _approximated(b: Builder, c: IntrinsicCall) -> Value:
 
 
 def _saturated_integer(b: Builder, c: IntrinsicCall) -> Value:
-    """llvm.fpto{s,u}i.sat: the number, or the end that it is beyond; NaN is 0."""
-    x, t, is_signed = c.operands[0], c.type, c.name.startswith("fptos")
-    if x.type.bits == 16:
-        x = b.fpext(x, ty.FLOAT)
-    size = t.bits - is_signed
-    end = 2.0**size if size < (128 if x.type is ty.FLOAT else 1024) else math.inf
-    made: Value = b.fptosi(x, t) if is_signed else b.fptoui(x, t)
-    over = b.fcmp_ordered(">=", x, const_like(x, end))
-    made = b.select(over, const(t, (1 << size) - 1), made)
-    under = b.fcmp_ordered("<", x, const_like(x, -end if is_signed else 0.0))
-    made = b.select(under, const(t, -1 << size if is_signed else 0), made)
-    return b.select(b.fcmp_unordered("uno", x, x), const(t, 0), made)
+    """llvm.fpto{s,u}i.sat."""
+    x = b.fpext(c.operands[0], ty.FLOAT) if c.operands[0].type.bits == 16 else c.operands[0]
+    return arithmetic.saturated_integer(b, x, c.type, c.name.startswith("fptos"))
 
 
 def _fpclass(b: Builder, c: IntrinsicCall) -> Value:
