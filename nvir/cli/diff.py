@@ -81,6 +81,11 @@ def command(
 
     Exit 3 where a kernel of AFTER is worse than that of BEFORE by more than a threshold.
 
+    With --model, of BEFORE alone: what nvir predicts of each kernel beside what ptxas makes of it.
+    Below the registers stand the operations of which there are too many or too few (predicted,
+    real, within loops both in brackets), then by line of the PTX the number of the first, the live
+    registers and the operations; * marks lines that differ. Pipes are not compared.
+
     \b
     Examples:
       nvir diff old.ptx new.ptx --fail-on registers=+2,instructions=+5%
@@ -90,7 +95,9 @@ def command(
     if as_model:
         if after is not None or before == STDIO:
             raise click.UsageError("--model is about one PTX file")
-        write_output(output, _side_by_side(before, arch, profile, kernel))
+        if style is not None:
+            raise click.UsageError(f"--model or --{style}, not both")
+        write_output(output, _side_by_side(before, arch, profile, kernel, as_json))
         return
     if after is None:
         raise click.UsageError("Missing argument 'AFTER' (or --model, for one file)")
@@ -214,8 +221,10 @@ def _pairs(before: Path, after: Path) -> Iterator[tuple[str, str, str]]:
         yield old.get(name, ""), new.get(name, ""), name
 
 
-def _side_by_side(file: str, arch: str | None, profile: str | None, kernel: str | None) -> str:
-    from nvir.report.bodies import both_bodies, side_by_side
+def _side_by_side(
+    file: str, arch: str | None, profile: str | None, kernel: str | None, as_json: bool
+) -> str:
+    from nvir.report.bodies import SCHEMA, both_bodies, side_by_side, to_json
     from nvir.report.model import machine_for
 
     module = read_module(file, arch, "ori")
@@ -227,4 +236,8 @@ def _side_by_side(file: str, arch: str | None, profile: str | None, kernel: str 
     if not pairs:
         raise NvirError(f"{file} has no kernel with a body")
     source = Path(file).read_text("utf-8", "replace").splitlines()
+    if as_json:
+        rows = [to_json(mine, real, source) for mine, real in pairs]
+        document = {"schema": SCHEMA, "file": file, "arch": target, "kernels": rows}
+        return json.dumps(document, indent=1) + "\n"
     return "\n".join(side_by_side(mine, real, source) for mine, real in pairs)

@@ -144,7 +144,7 @@ def with_real_counts(
 
     if body is None or body.registers is None:
         return estimate
-    live = {line: most for line, (_, most) in by_line(body).items() if line}
+    live = {line: has.live for line, has in by_line(body).items() if line}
     at = {i: live[i.line] for i in function.instructions() if i.line in live and not i.form.is_phi}
     if not at:
         return estimate

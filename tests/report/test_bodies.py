@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from click.testing import CliRunner
 from corpus import examples
@@ -9,9 +11,9 @@ from corpus import examples
 import nvir
 from nvir.assembler.body import predicted_body
 from nvir.cli import main
-from nvir.report.bodies import by_line, side_by_side
+from nvir.report.bodies import by_line, kinds, side_by_side, to_json, work
 from nvir.sm import profile
-from nvir.sm.body import VECTOR
+from nvir.sm.body import VECTOR, BodyInstruction
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 KERNEL = HEAD + """.visible .entry k(.param .u64 a, .param .u32 n)
@@ -47,7 +49,8 @@ def test_a_prediction_is_a_body_with_registers_lines_and_loops():
     assert {"LDG", "FADD", "STG", "IADD", "ISETP", "BRA"} >= set(names)
     assert "IMAD" not in names
     lines = by_line(made)
-    assert lines[11][0] == ["MOV", "IMAD"]  # the factor, and IMAD.WIDE with the pointer
+    assert lines[11].work == ["MOV", "IMAD.WIDE"]  # the factor, and with the pointer
+    assert lines[13].at < lines[14].at < lines[15].at
     assert 7 not in lines  # a parameter is in the constant bank
     assert made.live_counts().max_live(VECTOR) <= made.registers - 2
 
@@ -67,6 +70,43 @@ def test_the_table_marks_lines_that_differ():
     assert "13*" not in text
 
 
+@pytest.mark.parametrize(("opcode", "text", "wanted"), [
+    ("IMAD.IADD", "", "IADD3"), ("VIADD", "", "IADD3"), ("IADD", "", "IADD3"),
+    ("IMAD.X", "", "IADD3.X"), ("IADD3.X", "", "IADD3.X"),
+    ("IMAD.SHL.U32", "", "SHF"), ("IMAD.MOV.U32", "", "MOV"), ("IMAD", "", "IMAD"),
+    ("LEA.HI.X.SX32", "", "LEA.HI.X"), ("LEA.HI", "", "LEA.HI"),
+    ("HFMA2.MMA", "HFMA2.MMA R1, -RZ, RZ, 0, 0", "MOV"),
+    ("HFMA2.MMA", "HFMA2.MMA R1, R2, R3, R4", "HFMA2"), ("UIADD3", "", "UIADD3"),
+])
+def test_work_is_the_same_on_every_pipe(opcode: str, text: str, wanted: str) -> None:
+    assert work(BodyInstruction(opcode, text=text)) == wanted
+
+
+def test_work_is_counted_within_loops_and_outside() -> None:
+    """In a loop one FADD became FMUL, outside a sum is missing."""
+    other = KERNEL.replace("add.f32 %f2, %f1, %f1", "mul.f32 %f2, %f1, %f1")
+    found = kinds(body(KERNEL), body(other.replace("add.s64 %rd3, %rd1, %rd2;", "")))
+    by_name = {k.name: k for k in found}
+    fadd, bra = by_name["FADD"], by_name["BRA"]
+    assert (fadd.predicted, fadd.real, fadd.predicted_in_loops, fadd.real_in_loops) == (1, 0, 1, 0)
+    assert bra.apart == 0
+    assert [k.apart for k in found] == sorted((k.apart for k in found), reverse=True)
+    moved = kinds(body(KERNEL), body(KERNEL.replace("L:\nld", "ld")
+                                     .replace("add.f32", "L: add.f32")))
+    (load,) = [k for k in moved if k.name == "LDG"]
+    assert (load.predicted, load.real, load.apart) == (1, 1, 2)  # out of the loop
+
+
+def test_the_document_has_what_the_table_has() -> None:
+    made = to_json(body(KERNEL), body(KERNEL), KERNEL.splitlines())
+    assert made["predicted"] == made["real"]
+    assert made["predicted"]["loops"] == 1
+    assert all(row["predicted"] == row["real"] for row in made["lines"])
+    (row,) = [row for row in made["lines"] if row["line"] == 14]
+    assert row["text"].startswith("add.f32")
+    assert row["real"]["work"] == ["FADD"]
+
+
 @pytest.mark.oracle
 def test_the_command():
     (path,) = examples("saxpy.sm_80.ptx")
@@ -75,7 +115,11 @@ def test_the_command():
     assert "model" in run.output
     assert "ptxas" in run.output
     assert "ld.global.nc.f32" in run.output
+    assert "too few" in run.output
+    run = CliRunner().invoke(main, ["diff", "--model", str(path), "--json"])
+    assert json.loads(run.output)["schema"] == "nvir.bodies/1"
     assert CliRunner().invoke(main, ["diff", str(path)]).exit_code == 2
+    assert CliRunner().invoke(main, ["diff", "--model", str(path), "--junit"]).exit_code == 2
     assert CliRunner().invoke(main, ["diff", "--model", str(path), str(path)]).exit_code == 2
 
 

@@ -137,7 +137,7 @@ def test_peak_and_bound_of_the_report_are_the_codes(name: str):
     bounds = 0
     for f in made.functions:
         body = real.bodies[f.name]
-        live = {n: most for n, (_, most) in by_line(body).items()}
+        live = {n: has.live for n, has in by_line(body).items()}
         assert f.peak_line is not None
         stands = {i.line for i in module[f.name].instructions()}
         assert f.peak_live == live[f.peak_line] == max(m for n, m in live.items() if n in stands)
