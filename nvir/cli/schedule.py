@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.option("--dot", is_flag=True, help="Print the dependence graph as DOT instead.")
 @click.option("--svg", is_flag=True, help="Draw it; the default where the output is named *.svg.")
 @click.option("--trace", is_flag=True, help="Print iterations as a Chrome trace instead. With "
-              "--post-ra: what each noted step did, to standard error.")
+              "--post-ra: under policy documented, and what each noted step did to standard error.")
 @click.option("--lifetimes", is_flag=True, help="Print how long each register lives as well.")
 @click.option(
     "--solver", type=click.Choice(["none", "auto", "cpsat"]), default="none", show_default=True,
@@ -91,12 +91,13 @@ def command(
     module = read_module(file, arch, "ori")
     function, loop = choose_loop(module, which, kernel, file)
     machine = profile_named(profile) if profile else profile_for(arch or module.target)
-    policy = "documented" if machine.name == "sm_80_notes" else "observed"
+    noted = machine.name == "sm_80_notes" or (post_ra and trace)
+    policy = "documented" if noted else "observed"
     if post_ra:
         if dot or svg or lifetimes:
             raise click.UsageError("--post-ra is a listing, as text or with --json")
         name = str(function.name)
-        with tracing(trace, "documented"):
+        with tracing(trace, policy):
             page = _post_ra(name, loop, machine, level, policy, spread, copies, registers, as_json)
         write_output(output, page)
         return

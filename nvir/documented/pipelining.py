@@ -4,7 +4,8 @@
     1  annotate        a latency class for each operand (pipeline/feasible.py)
     2  feasibility     60 or 130 for each instruction (the same)
     3  graph           an edge's latency is the producer's stall count, which the classes of its
-                       operands 0 and 1 cap; each machine operation takes a pipe of its opcode
+                       operands 0 and 1 cap by their units (of FP32, whose class is that of memory,
+                       FMA: 32); each machine operation takes a pipe of its opcode
     4  MII             the larger of recurrences and of resources
     5  slots           modulo scheduling from MII on
     6  expand          prologue, kernel, epilogue (pipeline/expand.py)
@@ -19,7 +20,9 @@ Readings (the notes leave them open)
                 decide
     lanes       what needs them together (shuffles, votes, matrix operations) is rejected, wherever
                 they leave the loop
-    stride      has to be a literal (ExtractBound's flag, which the notes do not give here)
+    stride      has to be a literal, which is asked behind VerifyStride
+    score       VerifyStride gives it and the trace tells it; the notes do not say what phase 24
+                does with it, so it decides nothing (SWP-20)
 
 Cost     that of the modulo schedule.
 Source   the notes on ptxas, phase 24.
@@ -33,12 +36,12 @@ import attrs
 
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import trip_count
-from nvir.assembler.unroll.latch_exit import counted_exit
+from nvir.assembler.unroll.latch_exit import RUN_TIME, counted_exit
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.opcodes.form import find_row
 from nvir.ir.text.trace import Brief, looking_at, note, shown, step
-from nvir.ir.values import Constant
+from nvir.ir.values import Constant, Value
 from nvir.passes.context import Context
 from nvir.passes.loop.pipeline.feasible import (
     Annotation,
@@ -55,6 +58,7 @@ from nvir.sm.latency import (
     CLASSES,
     DEFAULT,
     SKIP,
+    Units,
     class_resource_bound,
     family_named,
     is_long,
@@ -65,6 +69,7 @@ from nvir.sm.latency import (
     stall_cycles,
 )
 from nvir.sm.loopgraph import LoopGraph, loop_graph, machine_graph
+from nvir.sm.machine import Expansion
 from nvir.sm.mii import minimum_ii
 from nvir.sm.profile import Profile
 from nvir.sm.schedule.driver import modulo_schedule
@@ -132,8 +137,10 @@ def _in_order(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obs
 @step("SWP-20", "0 VerifyStride", "loop")
 def verified(loop: Loop) -> str:
     """Why the loop does not count as phase 24 needs it, or ""."""
-    found = counted_exit(loop, trip_count(loop), strict_stride=True, scored=True)
-    return found[1] if isinstance(found, tuple) else ""
+    found = counted_exit(loop, trip_count(loop), scored=True)
+    if isinstance(found, tuple):
+        return found[1]
+    return RUN_TIME if isinstance(found.stride, Value) else ""
 
 
 @step("LAT-05", "1 classes of operands 0 and 1", "annotated")
@@ -229,8 +236,11 @@ def class_graph(
          for c in dict.fromkeys(machine_classes(plain))}, by_class=by_class)
     for k, (a, b, cycles, far) in enumerate(plain.graph.edges):
         if k in carried:
-            of = classes[plain.operations[a].parent]
-            cycles = stall(cycles, of, machine, f"{names[a]} to {names[b]}")
+            op = plain.operations[a]
+            first = next(iter(op.parent.operands), None)
+            both = machine.operation(op.family or "").unit, _unit_of(first, machine)
+            cycles = stall(
+                cycles, classes[op.parent], machine, f"{names[a]} to {names[b]}", both)
         edges.append((a, b, cycles, far))
     if not by_class:
         return machine_graph(machine, [op.family or "" for op in plain.operations], edges)
@@ -238,20 +248,42 @@ def class_graph(
     return DependenceGraph(nodes, edges, {n: machine.pipes[n].units for n in dict.fromkeys(nodes)})
 
 
-@step("LAT-06", "3 stall", "edge", "cycles", "of", tell=lambda made, cycles, of, machine, edge:
-      Brief(made, {"cycles": made, "cap": stall_cap(of.result, of.source, machine),
-                   "pipes": [_pipe_told(c, machine) for c in (of.result, of.source)]}))
-def stall(cycles: int, of: OperandClasses, machine: Profile, edge: str = "") -> int:
+def _stall_told(
+    made: int, cycles: int, of: OperandClasses, machine: Profile, edge: str, units: Units | None
+) -> Brief:
+    both = units or (None, None)
+    pipes = [_pipe_told(c, machine, unit)
+             for c, unit in zip((of.result, of.source), both, strict=True)]
+    cap = stall_cap(of.result, of.source, machine, both)
+    return Brief(made, {"cycles": made, "cap": cap, "pipes": pipes})
+
+
+@step("LAT-06", "3 stall", "edge", "cycles", "of", "units", tell=_stall_told)
+def stall(
+    cycles: int, of: OperandClasses, machine: Profile, edge: str = "", units: Units = (None, None)
+) -> int:
     """Cycles from a producer to its reader: the machine's, capped by the classes of its operands
-    0 and 1."""
-    return stall_cycles(cycles, of.result, of.source, machine)
+    0 and 1 and by the units that make them."""
+    return stall_cycles(cycles, of.result, of.source, machine, units)
 
 
-def _pipe_told(code: int, machine: Profile) -> dict[str, object]:
-    """The pipe of a class, by the noted table where the profile has it."""
-    unit = machine.units.get(CLASSES[code].unit or "") if code in CLASSES else None
-    pipe = machine.class_pipes.get(code) or (unit.pipes[0] if unit is not None else None)
-    return {"class": code, "pipe": pipe, "long": is_long(code, machine)}
+def _unit_of(v: Value | None, machine: Profile) -> str | None:
+    """The unit whose operation makes a value, in the loop or in front of it."""
+    if v is None or v.definer is None:
+        return None
+    made = Expansion(machine, strict=False)
+    made.add(v.definer)
+    family = made.operations[-1].family if made.operations else None
+    return None if family is None else machine.operation(family).unit
+
+
+def _pipe_told(code: int, machine: Profile, unit: str | None) -> dict[str, object]:
+    """The pipe of an operand: of the unit that makes it, else of its class by the noted table where
+    the profile has that."""
+    of = machine.units.get(unit or (CLASSES[code].unit if code in CLASSES else None) or "")
+    pipe = None if unit else machine.class_pipes.get(code)
+    pipe = pipe or (of.pipes[0] if of is not None and of.pipes else None)
+    return {"class": code, "pipe": pipe, "long": is_long(code, machine, unit)}
 
 
 def machine_classes(plain: LoopGraph) -> list[int]:

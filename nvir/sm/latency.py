@@ -275,21 +275,27 @@ def family_named(operation: str) -> Family | None:
 # -- stall counts
 
 
-def stall_cycles(table: int, first: int, second: int, profile: Profile) -> int:
+Units = tuple[str | None, str | None]  # of operands 0 and 1, where an operation makes them
+
+
+def stall_cycles(
+    table: int, first: int, second: int, profile: Profile, units: Units = (None, None)
+) -> int:
     """The notes' stall calculator: the table's value, capped by the classes of operands 0 and 1: at
     64 where one of them is of a unit of long latency (memory, texture, special functions), else
     at 32. The notes call that unit pipe 8, which is the index of the SFU elsewhere."""
-    return min(table, stall_cap(first, second, profile))
+    return min(table, stall_cap(first, second, profile, units))
 
 
-def stall_cap(first: int, second: int, profile: Profile) -> int:
-    """The most cycles of a stall by the classes of operands 0 and 1."""
-    return 64 if is_long(first, profile) or is_long(second, profile) else 32
+def stall_cap(first: int, second: int, profile: Profile, units: Units = (None, None)) -> int:
+    """The most cycles of a stall by the classes of operands 0 and 1, and their units."""
+    return 64 if any(map(is_long, (first, second), (profile, profile), units)) else 32
 
 
-def is_long(code: int, profile: Profile) -> bool:
-    """Whether the unit of a class is one of long latency."""
-    unit = CLASSES[code].unit if code in CLASSES else None
+def is_long(code: int, profile: Profile, unit: str | None = None) -> bool:
+    """Whether an operand is of a unit of long latency: `unit`, that of the operation that makes it,
+    else that of its class. FP32 shares class 12 with memory, but not its unit (GAP-22, GAP-24)."""
+    unit = unit or (CLASSES[code].unit if code in CLASSES else None)
     return unit is not None and profile.units[unit].long
 
 

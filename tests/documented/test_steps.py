@@ -320,6 +320,7 @@ REMOVED: dict[str, dict[str, Made]] = {
         "classify": gives([]), "skipped_by_last": gives(False),
         "prepare_nest": lambda nest, *a: PreparedLoops(0, defaultdict(int), defaultdict(int)),
         "nesting": lambda loops, *a: {x.header: [] for x in loops},
+        "clear_markers": lambda function, *a: dict.fromkeys(function.rpo, 0),
     },
     "pipeline": {
         "verified": gives(""), "annotate": gives([]), "several_blocks": gives(False),

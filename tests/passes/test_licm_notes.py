@@ -1000,8 +1000,9 @@ def test_phis_and_what_the_machine_does_not_run_weigh_nothing():
 
 
 @pytest.mark.seed("LIC-26", "LIC-30", "LIC-31")
-def test_each_listed_call_runs_or_says_why_not():
-    """Nothing leaves the inner loop, so its header's call and the latch's have nothing to do."""
+def test_each_listed_call_runs():
+    """Nothing leaves the inner loop: its stages run all the same, its header's call for the loop
+    around it too."""
     text = """.version 8.0
 .target sm_80
 .address_size 64
@@ -1017,10 +1018,59 @@ st.global.u32 [%rd1], %r4; ret;
 """
     with Trace() as trace:
         nvir.run_passes(nvir.read_ptx(text), "loop-simplify,licm<id=3>", policy="documented")
-    assert [(e.at, e.outcome) for e in trace if e.step == "stages 1 to 5"] == [
-        ("IN", "left out: nothing is right to move")]
-    left = [(e.at, e.inputs["block"]) for e in trace if e.step == "call left out"]
-    assert left[0] == ("OUT", "IN")
-    assert len(left) == 2
+    assert [e for e in trace if e.step == "call left out"] == []
+    run = [(e.at, e.inputs["block"]) for e in trace.of("LIC-05") if e.step == "block"]
+    assert run[:4] == [("IN", "IN"), ("IN", "IN"), ("OUT", "OUT"), ("OUT", "IN")]
+    assert len(run) == 5  # the latch
     (nested,) = trace.of("LIC-31")
     assert nested.inputs["body"] == nested.inputs["header"] > 0
+
+
+@pytest.mark.seed("LIC-05")
+def test_markers_are_cleared_and_say_which_loop_looked_last():
+    module = nested()
+    with Trace() as trace:
+        run(module, id=1)
+    (cleared,) = [e for e in trace.of("LIC-05") if e.step == "markers cleared"]
+    assert set(cleared.outcome.values()) == {"0xffffffff"}
+    assert {"L", "M"} < set(cleared.outcome)
+    number = {b.name: b.rpo_index for b in module["k"].blocks}
+    told = [(e.at, e.inputs["block"], e.outcome) for e in trace.of("LIC-05") if e.step == "block"]
+    assert told[:2] == [("M", "M", "marker 0xffffffff"), ("M", "M", f"marker {number['M']:#x}")]
+    assert ("L", "L", "marker 0xffffffff") in told
+
+
+@pytest.mark.seed("LIC-14", "LIC-20", "LIC-23")
+def test_the_stages_run_where_nothing_is_right_to_move():
+    module = single("ld.volatile.global.u32 %r10, [%rd1];")
+    with Trace() as trace:
+        remarks = run(module)
+    steps = [e.step for e in trace if e.at == "L" and e.step[:1] in "123456"]
+    once = ["1 budget", "2 side effects", "2 forward", "3 backward", "3 candidates", "4 transitive",
+            "5 score", "5 profit", "6 mover"]
+    assert steps == once * 2  # of the header, and as latch
+    assert [e.outcome for e in trace.of("LIC-28")] == [[], []]
+    assert "NotProfitable" not in names(remarks)
+
+
+@pytest.mark.seed("LIC-11", "LIC-28")
+@pytest.mark.parametrize(("ahead", "made", "flag"), [
+    ("", False, True),  # all lanes come
+    ("setp.gt.u32 %p9, %r3, 5; @%p9 bra X; mov.u32 %r9, 1;", False, False),  # some do not
+    ("setp.gt.u32 %p9, %r1, 5; @%p9 bra L; mov.u32 %r2, 1;", True, False),  # a new block has none
+])
+def test_instance_2_marks_registers_of_a_preheader_that_all_lanes_reach(ahead, made, flag):
+    mul = "mul.lo.u32 %r10, %r3, %r1; setp.eq.u32 %p5, %r3, %r1; selp.u32 %r10, %r10, 7, %p5;"
+    for id in range(4):
+        text = f"{HEADER}{ahead}\nL: {mul}\nadd.s32 %r4, %r4, %r10;\n{STEP}X: {TAIL}"
+        module = nvir.read_ptx(text)
+        with Trace() as trace:
+            run(module, id=id, HoistBudget=0, HoistLoopInvBudget=9000)
+        (event,) = trace.of("LIC-11")
+        assert (event.inputs["made"], event.inputs["convergence_flag"]) == (made, flag)
+        (moved,) = [e for e in trace.of("LIC-28") if e.step.startswith("6 moved")]
+        marks = {i.form.name: m for i, m in module["k"].marks.items()}
+        both = {"hoisted", "converged"} if flag and id == 2 else {"hoisted"}
+        assert marks == {"mul": both, "setp": {"hoisted"}, "selp": both}  # predicates: no class 2-4
+        assert [set(m) for m in moved.inputs["marks"].values()] == [both, {"hoisted"}, both]
+        assert nvir.print_ir(nvir.parse_ir(nvir.print_ir(module))) == nvir.print_ir(module)

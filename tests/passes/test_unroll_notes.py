@@ -613,6 +613,20 @@ def test_the_factor_that_a_knob_sets():
         ("mov.u32 %r2, 0;\nL:\nsetp.lt.s32 %p1, %r2, %r1; add.s32 %r2, %r2, 1; "
          "setp.eq.s32 %p5, %r4, %r2; @!%p5 bra Y;\nadd.s32 %r2, %r2, 2;\nY:\n@%p1 bra L;\n",
          "17"),
+        # the variable is written beside its step: under a guard, before and behind
+        (loop("setp.eq.s32 %p5, %r4, %r3; @%p5 add.s32 %r2, %r2, 1;" + MAD), "17"),
+        (loop("setp.eq.s32 %p5, %r4, %r3;" + MAD).replace(
+            "setp.lt", "@%p5 mov.u32 %r2, 0; setp.lt"), "17"),
+        (loop("setp.eq.s32 %p5, %r4, %r3; @%p5 ld.global.u32 %r2, [%rd1];" + MAD), "17"),
+        # the bound is written under a guard
+        (loop("setp.eq.s32 %p5, %r4, %r3; @%p5 ld.global.u32 %r1, [%rd1];" + MAD), "18"),
+        # a guarded write of something else: a step of another register is no step
+        ("L:\nsetp.eq.s32 %p5, %r4, %r3; @%p5 mov.u32 %r5, 0; mul.lo.s32 %r2, %r5, %r4; "
+         "setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;\n", "14"),
+        # UBMSK steps it
+        (loop(MAD).replace("add.s32 %r2", "bmsk.clamp.b32 %r2"), "16"),
+        (loop(MAD).replace("add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1", "setp.lt.s32 %p1, "
+                           "%r1, %r2; bmsk.clamp.b32 %r2, 1, %r2"), "16"),
         # tested before it is written, by what is no step: no variable
         ("mov.u32 %r2, 0;\nL:\nsetp.lt.s32 %p1, %r2, %r1; mul.lo.s32 %r2, %r2, %r4; "
          "@%p1 bra L;\n", "14"),
@@ -632,6 +646,34 @@ def test_what_is_wrong_with_an_exit(text, code):
     v = verdict(text, unknown_multi_block=True)
     assert v.code is not None
     assert v.code.number == code
+
+
+@pytest.mark.seed("UNR-30", "GAP-36")
+def test_a_mask_steps_no_variable_and_may_bound_one():
+    """Of the two opcodes that the bound may have, the second is rejected behind it."""
+    made, trace = traced(loop(MAD).replace("add.s32 %r2", "bmsk.clamp.b32 %r2"))
+    assert [(e.step, e.inputs.get("number")) for e in trace.of("UNR-30")] == [
+        ("opcode of the bound", 139), ("ExtractBound", None)]
+    assert made["L"].reason == "bmsk.clamp.b32 steps the variable"
+    before = "bmsk.clamp.b32 %r8, %r1, %r4;\n" + loop(MAD).replace("%p1, %r2, %r1", "%p1, %r2, %r8")
+    assert verdict(before).action == "partial"
+    other = loop(MAD).replace("add.s32 %r2, %r2, 1", "bmsk.clamp.b32 %r2, %r3, 1")
+    assert verdict(other).code is UnrollCode.NO_INDUCTION
+
+
+@pytest.mark.seed("UNR-31")
+def test_the_block_of_the_bound_is_the_one_that_steps():
+    """The notes' bound is the instruction of start and stride; how its block is reached decides,
+    not how that of the value compared with is."""
+    joined = "setp.eq.s32 %p5, %r4, %r3; @%p5 bra J; add.s32 %r1, %r1, 7;\nJ:\n"
+    made, trace = traced(joined + loop(MAD))
+    (event,) = trace.of("UNR-31")
+    assert (made["L"].action, event.inputs["block"], event.outcome) == ("partial", "L", None)
+    split = "mov.u32 %r2, 0;\nL:\nsetp.eq.s32 %p5, %r4, %r2; @!%p5 bra Y;\n" + MAD + \
+        "Y:\nadd.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;\n"
+    made, trace = traced(split)
+    assert trace.of("UNR-31")[0].inputs["block"] == "Y"
+    assert made["L"].reason == "the block of the bound, which steps, is reached 2 ways"
 
 
 @pytest.mark.seed("UNR-31", "UNR-32", "UNR-45")

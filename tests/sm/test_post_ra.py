@@ -138,6 +138,26 @@ def test_what_does_not_overlap_falls_back_to_one_stage():
     assert made.reason
 
 
+@pytest.mark.seed("GAP-29", "PRA-01")
+def test_the_noted_scheduler_tries_no_other_interval():
+    """One overloads a bank and issues twice: both fit no interval of 2, and 3 is not asked for."""
+    c = code(op("FFMA", "R6", "R3 R5 R7"), op("IADD3", "R2", "R5 R9"))
+    made = {}
+    for policy in ("observed", "documented"):
+        with Trace() as trace:
+            made[policy] = schedule(c, policy=policy)
+        require(made[policy], policy=policy)
+        tries = [e.inputs["ii"] for e in trace.of("PRA-10")]
+        assert tries == ([2, 3] if policy == "observed" else [2])
+        told = [(e.step, e.outcome) for e in trace.of("PRA-01")]
+        assert told[:1] == [("interval and stages given", "II 2, 1 stages")]
+        assert told[1:] == ([("fails back", "one stage, in the body's order")]
+                            if policy == "documented" else [])
+    assert made["observed"].ii == 3
+    assert made["documented"].reason == "the operations fit no interval from 2"
+    assert (made["documented"].is_pipelined, made["documented"].times) == (False, (0, 2))
+
+
 def test_a_body_without_operations_is_refused():
     with pytest.raises(NvirError, match="no operation"):
         schedule(code())

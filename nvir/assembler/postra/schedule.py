@@ -6,14 +6,16 @@
     3. `place` puts each operation at a cycle: banks, pipes, issue
     4. `control` adds stall counts and scoreboards
 
-The interval has one owner, step 1: `place` only says whether the stages fit. Then the owner raises
-it, a few times; and if that does not help the body is left unpipelined: one stage, in its order.
+The interval has one owner, step 1: `place` only says whether the stages fit. Under policy
+`observed` the owner then raises it, a few times. Under `documented` nothing is tried again: stages
+that do not fit the interval received leave the body unpipelined, as do others that fit none: one
+stage, in its order.
 What the registers cost is said: the interval without false dependences, and the register and the
 pair of operations on the cycle that binds.
 
 Cost    that of `nvir.sm.modulo_schedule`, twice where false dependences bind.
-Source  notes on ptxas, its post-RA SoftwarePipeline variant; which passages contradict each other
-        on the interval: one says it is raised there, another that it never is.
+Source  notes on ptxas, its post-RA SoftwarePipeline variant; whose passages contradict each other
+        on the interval: one says it is raised there, another, taken here, that it never is.
 """
 
 from __future__ import annotations
@@ -32,12 +34,13 @@ from nvir.assembler.postra.dependences import (
 )
 from nvir.assembler.postra.place import Placement, has_conflict, place, placement_of
 from nvir.ir.errors import NvirError
+from nvir.ir.text.trace import note
 from nvir.sm.graph import DependenceGraph
 from nvir.sm.loopgraph import machine_graph
 from nvir.sm.mii import minimum_ii
 from nvir.sm.schedule.driver import ModuloSchedule, modulo_schedule
 
-RAISES = 12  # of the interval, before the loop is left unpipelined
+RAISES = {"observed": 12, "documented": 0}  # of the interval, before the loop stays unpipelined
 BRANCH_STALL, BRANCH_GAP = 5, 7  # as in `nvir.sm.simulate.engine`
 
 
@@ -123,9 +126,10 @@ def schedule(
         graph, solver="none", effort=effort, sizes=_sizes(code), register_limit=register_limit,
         register_edges=[k for k, d in enumerate(found) if d.kind == "RAW"],
     )
-    placed, carried, reason = _place(code, found, made)
+    placed, carried, reason = _place(code, found, made, RAISES[policy])
     pipelined = placed is not None
     if placed is None:
+        note("PRA-01", "fails back", "one stage, in the body's order", loop=code.name, why=reason)
         carried = register_carried(found, [0] * len(code.operations), 0, 0)
         placed = in_order(code, found)
     if max(r.stage for r in placed.records.values()) == 0:
@@ -141,7 +145,7 @@ def schedule(
 
 
 def _place(
-    code: LoopCode, found: Sequence[Dependence], made: ModuloSchedule
+    code: LoopCode, found: Sequence[Dependence], made: ModuloSchedule, raises: int
 ) -> tuple[Placement | None, dict[int, tuple[CarriedDependence, ...]], str]:
     """The placement at the first interval from the owner's on that fits, phase A's table for its
     stages; and why there is none."""
@@ -157,7 +161,9 @@ def _place(
     last = max(slots)
     carried = register_carried(found, stages, 0, max(stages))
     longest, _, _ = _one_by_one(code, found)
-    for more in range(RAISES + 1):
+    note("PRA-01", "interval and stages given", f"II {made.ii}, {max(stages) + 1} stages",
+         loop=code.name, mask=f"{mask:b}", stages=stages)
+    for more in range(raises + 1):
         ii = made.ii + more
         if ii >= longest:
             return None, {}, f"one iteration after the other takes {longest} cycles"
@@ -166,7 +172,8 @@ def _place(
         placed = place(code, found, ii, stages, mask, slots=slots, pipes=made.pipe)
         if placed is not None and _closes(code, placed):
             return placed, carried, ""
-    return None, {}, f"the operations fit no interval from {made.ii} to {made.ii + RAISES}, {last}"
+    up_to = f" to {made.ii + raises}, {last}" if raises else ""
+    return None, {}, f"the operations fit no interval from {made.ii}{up_to}"
 
 
 def _closes(code: LoopCode, placed: Placement) -> bool:

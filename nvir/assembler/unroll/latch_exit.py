@@ -4,12 +4,16 @@ that says what is wrong with it. Both policies tell the codes by these routines.
     analyze_iv      the variable that the test compares                          14
     validate_iv     of a class that counts                                       15
     extract_bound   what it is compared with, known before the loop              16
-    bound_block     the step's block has one way in; start and bound differ      17, 18
+    bound_block     the bound's block has one way in; start and bound differ     17, 18
     verify_stride   what the body writes of both; for phase 24 its score, too    17, 18
     stride_sign     the step, which leads towards the bound if it is a number    19
 
 The tool works on registers that are written again; here a header phi stands for the register, its
-value on the back edge for the write.
+value on the back edge for the write. What the notes call the bound is an instruction: IMAD_WIDE (2)
+or UBMSK (139), whose operand 1 is the register that counts and operand 2 the stride, in a block of
+the loop's own depth. That is the step, so the block that has to have one way in is the step's
+(UNR-31); the value compared with is made before the loop. A `bmsk` there is accepted and rejected
+at once, as noted, with code 16: no meaning is given to it (UNR-30).
 
 Needs    CFG annotations.
 Cost     linear in the loop.
@@ -79,13 +83,21 @@ Wrong = tuple[UnrollCode, str]  # why the exit cannot be counted
 class Counter:
     """What AnalyzeIV finds: the variable that the latch's test compares, and the other side.
 
-    variable   None where the body writes it on several paths
+    variable   None where the body writes it beside its step, and where no sum steps it
+    mask       the `bmsk` that steps it then
     """
 
     variable: InductionVariable | None
     test: Instruction
     bound: Value
     swapped: bool
+    mask: Instruction | None = None
+
+    @property
+    def block(self) -> Block | None:
+        """The block that steps."""
+        update = self.variable.update.definer if self.variable is not None else self.mask
+        return update.block if update is not None else None
 
 
 def counted_exit(
@@ -112,7 +124,7 @@ def counted_exit(
         return wrong
     checked = verify_stride(loop, found, bound, scored)
     if checked.mask & INIT_WRITTEN:
-        return UnrollCode.IRREGULAR, "the body writes the variable on several paths"
+        return UnrollCode.IRREGULAR, "the body writes the variable beside its step"
     if checked.mask & LIMIT_WRITTEN:
         return UnrollCode.DEGENERATE, "the body writes the bound"
     stride = stride_sign(found, trip, loop)
@@ -139,6 +151,8 @@ def analyze_iv(loop: Loop) -> Counter | Wrong:
     for k, side in enumerate(sides):
         if isinstance(side, InductionVariable):
             return Counter(side, test, test.operands[1 - k], k == 1)
+        if isinstance(side, Instruction):
+            return Counter(None, test, test.operands[1 - k], k == 1, side)
     if UnrollCode.IRREGULAR in sides:
         k = sides.index(UnrollCode.IRREGULAR)
         return Counter(None, test, test.operands[1 - k], k == 1)
@@ -172,6 +186,10 @@ def extract_bound(found: Counter, loop: Loop, strict: bool) -> Value | Wrong:
     loop, or strictly no literal. A register that the body writes anew from its own value passes:
     VerifyStride sees that."""
     iv, bound, inside = found.variable, found.bound, loop.members
+    if found.mask is not None:
+        note("UNR-30", "opcode of the bound", "accepted, and rejected as it is not 2",
+             instruction=found.mask, number=UBMSK)
+        return UnrollCode.NO_BOUND, f"{found.mask.form.spelling} steps the variable"
     if not is_invariant(bound, inside) and not _carried(bound, loop):
         return UnrollCode.NO_BOUND, "the bound is made in the body"
     if iv is None or iv.is_constant_step:
@@ -205,29 +223,54 @@ def _sources(v: Value, loop: Loop) -> set[Value]:
         if x in seen or d is None or d.block not in loop.members:
             continue
         seen.add(x)
-        if not d.form.reads and not (d.form.is_phi and d.block is loop.header):
+        if d.form.reads:
+            work += d.fallbacks
+        elif not (d.form.is_phi and d.block is loop.header):
             work += d.operands
     return seen
 
 
-@step("UNR-31", "bound block", "found.variable", "bound")
+def _written_apart(v: Value, loop: Loop) -> bool:
+    """Whether a value of the body is one of a register that iterations hand on, and that the body
+    also writes on one of several paths or under a guard."""
+    for phi in loop.header.phis:
+        for x, b in phi.incoming:
+            made = _sources(x, loop) if b in loop.members else set()
+            if phi in made and v in made and any(
+                _is_partial(w, loop) and phi in _sources(w, loop) for w in made
+            ):
+                return True
+    return False
+
+
+def _is_partial(v: Value, loop: Loop) -> bool:
+    """Whether a value of the body is that of one of several writes of a register: they meet, or one
+    is under a guard."""
+    d = v.definer
+    return d is not None and (
+        (d.form.is_phi and d.block is not loop.header) or d.form.guard is not None
+    )
+
+
+@step("UNR-31", "bound block", "found.variable", "found.block", "bound")
 def bound_block(found: Counter, bound: Value, loop: Loop) -> Wrong | None:
-    """The block that steps has one way in, else 17; start and bound differ, else 18."""
+    """The block of the bound, which is the step, has one way in, else 17; start and bound differ,
+    else 18."""
     iv = found.variable
     if iv is None:
         return None
-    update = iv.update.definer
-    home = update.block if update is not None else loop.header
-    assert home is not None
+    home = found.block or loop.header
     ways = [p for p in home.preds if p not in loop.latches]
     if len(ways) != 1:
-        return UnrollCode.IRREGULAR, f"the step's block is reached {len(ways)} ways"
+        return (UnrollCode.IRREGULAR,
+                f"the block of the bound, which steps, is reached {len(ways)} ways")
     if bound is iv.start:
         return UnrollCode.DEGENERATE, "the variable starts at its bound"
     return None
 
 
 INIT_WRITTEN, LIMIT_WRITTEN = 2, 1  # bits of VerifyStride's result
+UBMSK = 139  # of ExtractBound's two opcodes the one that is rejected behind it
 
 
 @attrs.frozen
@@ -247,7 +290,7 @@ def verify_stride(
 ) -> StrideCheck:
     """Walk the body's definitions and uses: whether it writes the variable beside its step, or the
     bound. The unroller gives NULL for the score; phase 24 asks for it."""
-    mask = INIT_WRITTEN if found.variable is None else 0
+    mask = INIT_WRITTEN if found.block is None else 0
     if not is_invariant(bound, loop.members):
         mask |= LIMIT_WRITTEN
     if not scored:
@@ -289,8 +332,9 @@ def _comparison(p: Value) -> Instruction | None:
 def _side(
     v: Value, loop: Loop, variables: dict[Instruction, InductionVariable],
     inside: AbstractSet[Block],
-) -> InductionVariable | UnrollCode | None:
-    """What one side of the comparison is: a variable, what is wrong with it, None if invariant."""
+) -> InductionVariable | Instruction | UnrollCode | None:
+    """What one side of the comparison is: a variable, the `bmsk` that steps it, what is wrong with
+    it, None if invariant."""
     d = v.definer
     if isinstance(d, Instruction) and d in variables:
         return variables[d]
@@ -301,11 +345,16 @@ def _side(
         return None
     if d.form.is_phi and d.block is not loop.header:  # several writes meet
         return UnrollCode.IRREGULAR
-    if d.form.is_phi:
-        back = [x for x, b in d.incoming if b in inside]
-        if any(x.definer is not None and x.definer.form.is_phi for x in back):
-            return UnrollCode.IRREGULAR
-    return UnrollCode.NO_INDUCTION
+    if _written_apart(v, loop):
+        return UnrollCode.IRREGULAR
+    phi = d if d.form.is_phi else None
+    back = [x.definer for x, b in phi.incoming if b in inside] if phi is not None else [d]
+    made = [x for x in back if x is not None]
+    if any(x.form.is_phi for x in made):
+        return UnrollCode.IRREGULAR
+    masks = (x for x in made if x.form.name == "bmsk" and not {*x.operands}.isdisjoint(
+        loop.header.phis))
+    return next(masks, UnrollCode.NO_INDUCTION)
 
 
 def what_is_wrong(loop: Loop) -> Wrong:

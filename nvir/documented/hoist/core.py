@@ -12,8 +12,7 @@ Readings (the notes name the knobs, but in no formula)
                 those that are left out whether it pays or not; the scoreboard threshold is the
                 share of instructions, in percent, whose results a scoreboard guards
 
-Cost    a few visits an instruction of the loop; blocks without anything that may leave are not
-        marked.
+Cost    a few visits an instruction of the loop, whether anything may leave it or not.
 Source  the notes on ptxas, phases 35, 66, 79 and 88.
 """
 
@@ -29,7 +28,7 @@ from nvir.analysis.hoisting.region import HoistRegion, closed
 from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Mode, Policy381
-from nvir.documented.hoist.prepare import nesting, prepare_nest
+from nvir.documented.hoist.prepare import CLEARED, clear_markers, nesting, prepare_nest
 from nvir.documented.hoist.stages import (
     Boundaries,
     HoistScope,
@@ -89,6 +88,7 @@ class Core:
         self.of = latencies(ctx, noop or is_copy)
         self.counts: dict[Block, tuple[int, int]] = {}  # header and body weights by loop
         self.prepared = prepare_nest(nest, pass_id)
+        self.markers = clear_markers(nest.function, pass_id)
         self.within = nesting(nest.loops, pass_id)
 
     def boundaries(self, region: HoistRegion) -> Boundaries:
@@ -127,14 +127,13 @@ class Core:
                 note("LIC-30", "call left out", "what left the loop inside stays", block=b)
                 continue
             items = [i for i in by_block.get(b, ()) if i not in gone]
-            if b is not loop.header and legal.isdisjoint(items):
-                note("LIC-30", "call left out", "nothing in it may leave", block=b)
-                continue
+            note("LIC-05", "block", f"marker {self.markers[b]:#x}", block=b, mode=mode)
+            self.markers[b] = loop.header.rpo_index
             verdict, found = self._block(items, b, mode, region, block, legal, gone)
             if found:
                 gone.update(found)
                 chosen = verdict
-            elif tried is None or not verdict.pays:
+            elif tried is None or not (verdict.pays or legal.isdisjoint(items)):
                 tried = verdict
         leaving = closed([i for i in region.invariant if i in gone], region)
         decided = chosen or tried
@@ -185,7 +184,7 @@ class Core:
         )
 
     def _leaves_twice(self, inner: Loop, outer: Loop) -> bool:
-        if inner.header not in self.counts:  # nothing of it may leave, so no stage ran on it
+        if self.markers[inner.header] == CLEARED:  # no stage looked at it
             self.counts[inner.header] = (
                 count(inner.header, self.of.noop, "header"),
                 count([i for b in inner.blocks for i in b], self.of.noop, "body"),

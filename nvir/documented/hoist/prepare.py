@@ -1,7 +1,8 @@
 """What an instance of hoisting works out anew: before it looks at loops, the first behind them too.
 
     before   the list of instructions, register pressure, loop depths; which loop lies in which, by
-             the instances 2 and 3 (the tool asks a flag besides, which is taken as set)
+             the instances 2 and 3 (the tool asks a flag besides, which is taken as set); the marker
+             of each block is cleared: it says of which loop the stages last looked at the block
     behind   what is live and the control flow, by instance 0 alone
 
 Cost     linear in the sizes of the loops.
@@ -19,6 +20,7 @@ from nvir.analysis.pressure import loop_pressures
 from nvir.ir import Block, Function, Loop
 from nvir.ir.text.trace import looking_at, note, step
 
+CLEARED = 0xFFFFFFFF  # the marker of a block at which no stage of the instance has looked
 RENEWED = 2  # the first instance that asks anew which loop lies in which
 
 
@@ -44,6 +46,14 @@ def prepare_nest(nest: Nest, pass_id: int) -> PreparedLoops:
             depths[b] += 1
     pressures = loop_pressures(nest.loops, Analyses.of(function).liveness)
     return PreparedLoops(sum(len(b) for b in function.blocks), pressures, depths)
+
+
+@step("LIC-05", "markers cleared", "pass_id",
+      tell=lambda made, *a: {b: f"{marker:#x}" for b, marker in made.items()})
+def clear_markers(function: Function, pass_id: int) -> dict[Block, int]:
+    """The marker of each block: the number of the header of the loop whose stages looked at the
+    block last in this instance; none has yet."""
+    return dict.fromkeys(function.rpo, CLEARED)
 
 
 @step("LIC-07", "nesting", "pass_id", tell=lambda made, loops, pass_id: (

@@ -25,16 +25,27 @@ Source   Aho, Lam, Sethi, Ullman, "Compilers", 2nd ed., section 9.5; the notes o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import attrs
 
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.hoisting.nest import Nest
 from nvir.analysis.hoisting.region import Blocked, HoistRegion, Stay, live_into, survey
 from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
-from nvir.ir import CC, Block, EdgePlace, Function, Instruction, Loop, interpose_all, successors
+from nvir.ir import (
+    CC,
+    PRED,
+    Block,
+    EdgePlace,
+    Function,
+    Instruction,
+    Loop,
+    interpose_all,
+    successors,
+)
 from nvir.ir.text.trace import Brief, looking_at, note, shown, step
 from nvir.passes.context import Context
 from nvir.passes.policies import Hoisting, decision_policy
@@ -69,6 +80,7 @@ CODES = (
 )
 
 
+CONVERGED = 2  # the instance that marks what all lanes compute together
 LINKED = 3  # the instance that looks at the carries of what it moves
 
 
@@ -116,7 +128,7 @@ def run(function: Function, ctx: Context) -> bool:
         note("LIC-28", "6 knob 484", "all of it moves" if moves else "nothing moves",
              enabled=enabled, chosen=list(nest.moved))
     if moves:
-        mover(nest, marked=ctx.policy == "documented", linked=pass_id == LINKED)
+        mover(nest, pass_id if ctx.policy == "documented" else None)
         ctx.count("hoisted", len(nest.moved))
     after = decision_policy(ctx.policy).hoisted
     if after is not None:
@@ -178,8 +190,8 @@ def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) ->
     if by.literal and stay:
         note("LIC-26", "stays", {s.instruction: s.why.value for s in stay}, loop=loop)
     if not region.invariant:
-        if by.literal:
-            note("LIC-26", "stages 1 to 5", "left out: nothing is right to move", invariant=0)
+        if by.literal:  # as noted the stages run before anything is known
+            by.hoist(region, block)
         return HoistDecision(loop, stay=stay)
     leaving, verdict = by.hoist(region, block)
     values = len(live_into(region, leaving))
@@ -234,10 +246,10 @@ def _tell(d: HoistDecision, ctx: Context, moving: bool) -> None:
         ctx.remark(NOT_PAYING, d.loop, count=d.invariant, **v.numbers())
 
 
-@step("LIC-28", "7 moved in all", "marked", "linked", tell=lambda made, *a: Brief(len(made), made))
-def mover(nest: Nest, marked: bool = False, linked: bool = False) -> list[Instruction]:
-    """Put everything that leaves a loop at the end of its preheader, and mark it as hoisted where
-    asked; `linked`: carries are looked at. Returns what moved."""
+@step("LIC-28", "7 moved in all", "marked_for", tell=lambda made, *a: Brief(len(made), made))
+def mover(nest: Nest, marked_for: int | None = None) -> list[Instruction]:
+    """Put everything that leaves a loop at the end of its preheader; where the instance is told,
+    with the marks that it leaves. Returns what moved."""
     leaving = [(x, nest.lifted[x.header]) for x in nest.loops if nest.lifted.get(x.header)]
     found = {x.header: x.preheader for x, _ in leaving if x.preheader is not None}
     place: dict[Block, Block] = dict(found)
@@ -245,26 +257,45 @@ def mover(nest: Nest, marked: bool = False, linked: bool = False) -> list[Instru
     for loop, _ in leaving:
         if loop.header not in found:
             wanted.append(EdgePlace(loop.header, loop.entries))
+    together = {} if marked_for is None else _convergence(nest.function, found)
     for p, made in zip(wanted, interpose_all(nest.function, wanted), strict=True):
         place[p.target] = made
     for loop, instructions in leaving:
         anchor = place[loop.header].terminator
         assert anchor is not None
         looking_at(loop.header.name)
-        note("LIC-11", "preheader", place[loop.header], made=loop.header not in found)
-        note("LIC-28", "6 moved, all loops decided", instructions, loop=loop,
-             mark="hoisted" if marked else None)
+        flag = together.get(loop.header, False)
+        note("LIC-11", "preheader", place[loop.header], made=loop.header not in found,
+             convergence_flag=flag)
+        marks = {i: _marks(i, marked_for, flag) for i in instructions}
+        note("LIC-28", "6 moved, all loops decided", instructions, loop=loop, marks=marks)
         ways = successors(loop.latches[-1])
         note("LIC-32", "7 list made anew", len(ways) > 1, loop=loop, changed=bool(instructions),
              back_edge=loop.latches[-1], successors=ways)
         for i in instructions:
-            if linked and i.form.carry_in:
+            if marked_for == LINKED and i.form.carry_in:
                 note("LIC-29", "carry link", carry_link(i), instruction=i)
             i.move_before(anchor)
-            if marked:
-                nest.function.marks.setdefault(i, set()).add("hoisted")
+            if marks[i]:
+                nest.function.marks.setdefault(i, set()).update(marks[i])
     looking_at("")
     return [i for _, instructions in leaving for i in instructions]
+
+
+def _convergence(function: Function, found: Mapping[Block, Block]) -> dict[Block, bool]:
+    """The convergence flag of the preheaders that there are, by the loops' headers: all lanes of a
+    warp reach it together. One that is made has none, as noted."""
+    apart = Analyses.of(function).divergence.apart
+    return {header: block not in apart for header, block in found.items()}
+
+
+def _marks(i: Instruction, pass_id: int | None, together: bool) -> list[str]:
+    """The marks of what an instance moves: `hoisted`; `converged` (bit 26 of its register) of a
+    general register that instance 2 moves to a preheader with the convergence flag."""
+    if pass_id is None:
+        return []
+    general = any(r.type not in (PRED, CC) for r in i.results)
+    return ["hoisted", *(["converged"] if pass_id == CONVERGED and together and general else [])]
 
 
 def carry_link(i: Instruction) -> str:

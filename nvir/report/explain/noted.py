@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import attrs
@@ -114,22 +114,7 @@ def _behind(asked: LoopDecisions) -> tuple[TraceEvent, ...]:
         except NvirError as e:
             note("PRA-01", "behind register allocation", f"not pipelined: {e}", loop=loop,
                  blocks=loop.blocks, machine=machine.name)
-    return tuple(_that_fit(trace))
-
-
-def _that_fit(events: Sequence[TraceEvent]) -> Iterator[TraceEvent]:
-    """Events without those of the intervals that did not fit, of which it is told that they did
-    not."""
-    tried: list[TraceEvent] = []
-    for e in events:
-        if e.row == "PRA-02":
-            yield e
-            continue
-        tried.append(e)
-        if e.row == "PRA-10" and e.outcome is None:
-            yield e
-            tried = []
-    yield from tried
+    return tuple(trace)
 
 
 def compare(
