@@ -716,6 +716,34 @@ def test_copies_of_run_time_instruction_by_instruction(text, policy, code):
     assert made[made.index("entry:") : made.index("}\n", made.index("entry:"))] == code
 
 
+CARRIED = """\
+loadstoreloop.1:
+  %dst.memset.gep: ptr = phi [%a, entry], [%dst.memset.gep.next, loadstoreloop.1]
+  %left: i32 = phi [i32 17, entry], [%left.next, loadstoreloop.1]
+  store i16 1542, %dst.memset.gep  !aux 2
+  %dst.memset.gep.next: ptr = getelementptr %dst.memset.gep, i64 1  !aux i16
+  %left.next: i32 = sub %left, i32 1
+  %done: i1 = icmp eq %left.next, i32 0
+  br %done -> loadstoreloop, loadstoreloop.1
+"""
+
+
+def test_a_fill_of_known_size_carries_its_address():
+    """Registers for one address, not for a base, an index and their sum."""
+    def fill(n):
+        return str(body(f"  call void @llvm.memset.p0.i64(ptr align 2 %a, i8 6, i64 {n}, i1 0)"))
+
+    assert CARRIED in fill(35)
+    assert "phi" not in fill(32)  # 16 elements are straight code
+
+
+def test_a_copy_has_few_loads_under_way():
+    """Four; all of them would keep the registers of the whole object."""
+    f = body(move("40", 4, kind="memcpy"))["k"]
+    order = "".join(i.form.name[0] for i in f.instructions() if i.form.name in ("load", "store"))
+    assert order == "llllssss" * 2 + "llss"
+
+
 @pytest.mark.seed("MEM-25")
 def test_lengths_that_are_surely_not_zero():
     m = read("""define void @f(i64 %n, i32 %m) {

@@ -200,3 +200,50 @@ done:
         module = read(body)
         nvir.run_passes(module, "select")
         assert ('.pragma "nounroll"' in nvir.print_ptx(module)) == wanted
+
+
+STEPS = """define ptx_kernel void @k(ptr addrspace(1) %p, ptr addrspace(1) %q, i32 %n) SAID {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [0, %entry], [%j, %loop]
+  %a = getelementptr i32, ptr addrspace(1) %p, i32 %i
+  %x = load i32, ptr addrspace(1) %a
+  %i1 = or i32 %i, 1
+  %b = getelementptr i32, ptr addrspace(1) %p, i32 %i1
+  %y = load i32, ptr addrspace(1) %b
+  %s = add i32 %x, %y
+  store i32 %s, ptr addrspace(1) %a
+  store i32 %s, ptr addrspace(1) %b
+  %j = add i32 %i, 2
+  %c = icmp ne i32 %j, %n
+  br i1 %c, label %loop, label %done, !llvm.loop !0
+done:
+  ret void
+}
+!0 = distinct !{!0, !1}
+!1 = !{!"llvm.loop.mustprogress"}
+"""
+ODD = ("  store i32 %s, ptr addrspace(1) %b\n", "")
+ONE = ("%j = add i32 %i, 2", "%j = add i32 %i, 1")
+WISH = ('!"llvm.loop.mustprogress"', '!"llvm.loop.unroll.count", i32 4')
+
+
+@pytest.mark.parametrize(("said", "changes", "wanted"), [
+    ("", (), True),  # two steps, two of each access
+    ("", (ODD,), False),
+    ("", (ONE,), False),
+    ("", (WISH,), False),
+    ("optsize", (ODD,), True),
+    ("minsize", (ONE,), True),
+    ("optsize", (WISH,), False),
+    ("nounwind", (ONE,), False),
+])
+def test_copies_of_the_producer_and_functions_for_size_stay_rolled(said, changes, wanted):
+    text = STEPS.replace("SAID", said)
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    module = read(text)
+    nvir.run_passes(module, "select")
+    assert ('.pragma "nounroll"' in nvir.print_ptx(module)) == wanted

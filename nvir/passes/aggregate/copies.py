@@ -35,6 +35,7 @@ from nvir.ir.types import I8, I32, I64, Type, VectorType, pointer
 from nvir.passes.aggregate.cutting import Cut
 from nvir.passes.aggregate.plan import ELEMENTS, CopyPlan, Piece
 
+IN_FLIGHT = 4  # loads of straight code before their stores: more take the registers of other warps
 COMMA_NAME = "dst.memmove.gep,unroll"  # so in the real binary
 
 
@@ -353,7 +354,21 @@ class _CopyWriter:
 
     # --------------------------------------------------------------- code
 
+    def carried(self, s: _Segment, before: Block, after: Block) -> None:
+        """A fill's loop: the address goes from element to element, a short counter to zero."""
+        b, t, here = self.b, ELEMENTS[s.unit], self.b.block
+        p, left = b.phi(self.r.to.type, f"dst.{self.r.label}.gep"), b.phi(I32, "left")
+        self.stored(self.splats[s.unit], p, _Access(s.unit))
+        beyond = b.gep(p, [const(I64, 1)], t, name=f"{p.name}.next")
+        fewer = b.sub(left, 1, "left.next")
+        b.cbranch(b.icmp_unsigned("==", fewer, const(I32, 0), "done"), after, here)
+        p.set_incoming((self.r.to, beyond), (before, here))
+        left.set_incoming((const(I32, self.plan.count or 0), fewer), (before, here))
+
     def loop(self, s: _Segment, down: bool, start: Value, before: Block, after: Block) -> None:
+        if self.plan.carried:
+            self.carried(s, before, after)
+            return
         b, r = self.b, self.r
         here = b.block
         iv = b.phi(I64, "iv")
@@ -377,9 +392,11 @@ class _CopyWriter:
     def straight(self, pieces: tuple[Piece, ...], down: bool) -> None:
         order = descending(pieces) if down else ascending(pieces)
         if self.plan.loads_first and not self.r.volatile:
-            values = [self.read(at, n) for at, n in order]
-            for (at, n), x in zip(order, values, strict=True):
-                self.write_one(at, n, x)
+            for first in range(0, len(order), IN_FLIGHT):
+                group = order[first : first + IN_FLIGHT]
+                values = [self.read(at, n) for at, n in group]
+                for (at, n), x in zip(group, values, strict=True):
+                    self.write_one(at, n, x)
             return
         for at, n in order:
             self.write_one(at, n, self.read(at, n))

@@ -1,7 +1,7 @@
 """How a copy or fill of memory will be done: element, unrolled or loop, directions. Data only.
 
 policy     element                           unrolled up to    memcpy
-observed   the smaller alignment, up to 16   16 elements       forward, all loads first
+observed   the smaller alignment, up to 16   16 elements       forward, loads first
 notes      one byte                          128 elements      both directions, as memmove
 
 An element of 8 or 16 bytes is a vector of i32, which is one access of PTX. What is left behind
@@ -55,7 +55,8 @@ class CopyPlan:
     unit    bytes of an element
     size    in bytes, None where it is known only at run time
     paths   the directions that code is made for
-    loads_first   all loads stand before all stores (unrolled, forward only)
+    loads_first   loads stand before the stores, in groups (unrolled, forward only)
+    carried   a loop over one address that goes on, and a counter: a fill of a known size
     why     the reason for the paths, in words
     """
 
@@ -65,6 +66,7 @@ class CopyPlan:
     paths: Paths
     loads_first: bool
     why: str
+    carried: bool = False
 
     @property
     def count(self) -> int | None:
@@ -98,7 +100,9 @@ def make_plan(
     paths, why = _paths(kind, order, limits)
     unrolled = size is not None and size // unit <= limits.unroll
     loads_first = unrolled and paths == "forward" and not limits.bytewise and kind == "memcpy"
-    return CopyPlan(unit, size, unrolled, paths, loads_first, why)
+    carried = (kind == "memset" and not limits.bytewise and not unrolled
+               and size is not None and size // unit < 1 << 31)
+    return CopyPlan(unit, size, unrolled, paths, loads_first, why, carried)
 
 
 @step("MEM-17", "element", "align", tell=lambda unit, *a: f"{ELEMENTS[unit]}")

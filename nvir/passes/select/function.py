@@ -15,6 +15,7 @@ from nvir.ir.block import NOUNROLL
 from nvir.passes.select import abi, spaces
 from nvir.passes.select.lanes import Rule
 from nvir.passes.select.parts import parts
+from nvir.passes.select.rolled import rolled
 from nvir.passes.select.selector import Selector
 
 
@@ -69,12 +70,9 @@ def select_function(s: Selector) -> None:
 
 
 def _keep_rolled(s: Selector) -> None:
-    """Tell the assembler of the loops whose metadata says that they are not to be unrolled."""
-    for latch, headers in s.source.back_edges.items():
-        words = latch.aux.get("llvm.loop", ()) if isinstance(latch.aux, dict) else ()
-        if ("llvm.loop.unroll.disable",) in words:
-            for header in headers:
-                s.blocks[header].pragmas = (NOUNROLL,)
+    """Tell the assembler of the loops that are not to be unrolled."""
+    for loop in rolled(s.source):
+        s.blocks[loop.header].pragmas = (NOUNROLL,)
 
 
 def _placed(s: Selector, e: Unsupported) -> Unsupported:

@@ -1,0 +1,66 @@
+"""Which loops the assembler is told not to unroll, where their text or their function says so.
+
+    disabled   the loop's metadata says llvm.loop.unroll.disable
+    small      the function is optsize or minsize (clang -Os, -Oz), and no metadata of the loop asks
+               for copies
+    copied     an innermost loop that takes k steps at a time and has as many loads, stores and
+               atomics of each type as make k copies: its producer unrolled it
+
+What ptxas would make of the last is copies of copies, four times what the producer found best.
+
+Needs    CFG annotations of level nvvm.
+Cost     linear in the loops.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from nvir.analysis.induction import counted_exits
+from nvir.ir import Function, Loop, OpKind, VectorType, natural_loops
+
+SMALL = frozenset({"optsize", "minsize"})
+DISABLED = "llvm.loop.unroll.disable"
+WISHES = frozenset({"llvm.loop.unroll.enable", "llvm.loop.unroll.full", "llvm.loop.unroll.count"})
+
+
+def rolled(f: Function) -> list[Loop]:
+    """The loops that are to stay as they are."""
+    said = f.aux.get("attributes", ()) if isinstance(f.aux, dict) else ()
+    small = any(x in SMALL for x in said if isinstance(x, str))
+    return [x for x in natural_loops(f) if _stays(x, _words(x), small)]
+
+
+def _stays(loop: Loop, words: set[str], small: bool) -> bool:
+    if DISABLED in words:
+        return True
+    if words & WISHES:
+        return False
+    return small or (not loop.children and _copied(loop))
+
+
+def _words(loop: Loop) -> set[str]:
+    return {
+        str(w[0]) for latch in loop.latches if isinstance(latch.aux, dict)
+        for w in latch.aux.get("llvm.loop", ()) if w
+    }
+
+
+def _copied(loop: Loop) -> bool:
+    """Whether the body holds as many copies of each access as it takes steps at once."""
+    steps = {
+        abs(x.variable.step) for x in counted_exits(loop)
+        if isinstance(x.variable.step, int) and abs(x.variable.step) > 1
+    }
+    if not steps:
+        return False
+    accesses: Counter[tuple[str, str]] = Counter()
+    for b in loop.blocks:
+        for i in b:
+            if i.form.kind in (OpKind.LOAD, OpKind.STORE, OpKind.ATOMIC):
+                t = i.operands[0].type if i.form.kind is OpKind.STORE else i.type
+                if isinstance(t, VectorType):
+                    accesses[i.form.name, str(t.element)] += t.count
+                else:
+                    accesses[i.form.name, str(t)] += 1
+    return bool(accesses) and any(all(n % k == 0 for n in accesses.values()) for k in steps)
