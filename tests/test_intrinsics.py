@@ -191,12 +191,16 @@ def test_calls_of_other_types_are_refused_in_words(seed):
      "atom.relaxed.cta.cas.b32 [%0], %2, %1"),
     ("i32 @llvm.nvvm.atomic.xor.gen.i.sys.i32.p0(ptr %p, i32 %n)",
      "atom.relaxed.sys.xor.b32 [%0], %1"),
+    ("{float, float, float, float} @llvm.nvvm.tex.2d.v4f32.s32(i64 %t, i64 %s, i32 %n, i32 %n)",
+     "tex.2d.v4.f32.s32 [%2, %3, {%1, %1}]"),
+    ("{i32, i32, i32, i32} @llvm.nvvm.tld4.g.2d.v4u32.f32(i64 %t, i64 %s, float 0.0, float 1.0)",
+     "tld4.g.2d.v4.u32.f32 [%1, %2, {%3, %4}]"),
 ])
 def test_what_a_call_in_a_text_becomes(call, made):
-    types = re.sub(r" %?\w+(?=[,)])", "", call)
+    types = re.sub(r"(?<=[\w)]) [%\d][\w.]*(?=[,)])", "", call)
     module = nvir.read_ll((
-        f"declare {types}\ndefine void @f(ptr %p, i32 %n) {{\n  %r = call {call}\n"
-        f"  store {call[:3]} %r, ptr %p\n  ret void\n}}\n").encode())
+        f"declare {types}\ndefine void @f(ptr %p, i32 %n, i64 %t, i64 %s) {{\n  %r = call {call}\n"
+        f"  store {call[:call.index(' @')]} %r, ptr %p\n  ret void\n}}\n").encode())
     assert f"= {made}\n" in nvir.print_ir(select_module(module))
 
 
@@ -230,9 +234,11 @@ def assembled(calls, target="sm_100a"):
 @pytest.mark.oracle
 @pytest.mark.parametrize("calls", [FEW, REST[::5]], ids=["few", "many"])
 def test_every_row_assembles(calls):
-    # wmma of floats lost .satfinite with PTX ISA 6.5.
+    # wmma of floats lost .satfinite with PTX ISA 6.5; at layers with a sampler apart, as llc writes
+    # them too, ptxas 13.0 ends its process.
     taken = [c for c in calls if not (c[0].name.endswith("satfinite") and "wmma" in c[0].name
-                                      and ".f" in c[0].name)]
+                                      and ".f" in c[0].name)
+             and not re.match(r"llvm\.nvvm\.tex\.\w+\.array\.", c[0].name)]
     refused = [n for k in range(0, len(taken), 80) for n in assembled(taken[k : k + 80])]
     assert not refused
 

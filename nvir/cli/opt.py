@@ -53,8 +53,9 @@ class _Command(click.Command):
               "`nvir tune` finds faster. --list-passes shows them.")
 @click.option("--emit", type=click.Choice(["ptx", "ori", "nvir", "ll", "none"]), default=None,
               help="What to print: PTX, nvir's own text, or LLVM text. By default, what FILE is.")
-@click.option("--dialect", type=click.Choice(["llvm7", "llvm20"]), default="llvm20",
-              show_default=True, help="Of LLVM text: libnvvm takes LLVM 7's below compute_100.")
+@click.option("--dialect", type=click.Choice(["llvm7", "llvm20"]), default=None,
+              help="Make LLVM text that libnvvm takes: LLVM 7's below compute_100, "
+              "LLVM 20's from there on. Without it, text for LLVM itself.")
 @output_option
 @arch_option
 @profile_option
@@ -91,9 +92,9 @@ class _Command(click.Command):
               help="List the passes and exit.")
 @reports_errors
 def command(
-    file: str, pipeline: str, emit: str | None, dialect: str, output: str | None, arch: str | None,
-    profile: str | None, policy: str, knobs: tuple[str, ...], traced: bool, verify_each: bool,
-    check: bool,
+    file: str, pipeline: str, emit: str | None, dialect: str | None, output: str | None,
+    arch: str | None, profile: str | None, policy: str, knobs: tuple[str, ...], traced: bool,
+    verify_each: bool, check: bool,
     print_before: tuple[str, ...], print_after: tuple[str, ...], print_changed: Any,
     filter_funcs: tuple[str, ...], skip: tuple[str, ...], opt_bisect_limit: int | None,
     time_passes: bool, time_trace: str | None, stats: bool, stats_json: str | None,
@@ -109,6 +110,7 @@ def command(
       nvir opt kernel.ptx -p copy-prop,gvn,dce -o smaller.ptx
       nvir opt kernel.ptx -p 'loop-simplify,gemm-pipeline<stages=3>,dce' --remarks gemm --readback
       nvir opt kernel.ptx --emit ori
+      nvir opt kernel.ll --dialect llvm7 -o for_libnvvm.ll
     """
     with command_line():
         before, _, last = pipeline.rpartition(",")
@@ -138,6 +140,10 @@ def command(
         from nvir.passes.select import LOWER
 
         driver.run(module, parse_pipeline(LOWER), knobs=values, profile=machine)
+    printed = emit or language
+    if dialect and printed == "ll":
+        driver.run(module, parse_pipeline(f"legalize<dialect={dialect}>"), knobs=values,
+                   profile=machine)
     if tunes:
         from nvir.cli.tune import put_winners
 
@@ -146,7 +152,7 @@ def command(
         put_winners(module, arch, profile)
     if readback:
         _read_back(module, ctx.remarks, arch, show=wanted is None)
-    outputs = [(output, _emitted(module, emit or language, dialect))]
+    outputs = [(output, _emitted(module, printed, dialect or "llvm20"))]
     if remarks_file:
         outputs.append((remarks_file, _remarks_text(ctx.remarks, remarks_file)))
     if time_trace:

@@ -16,7 +16,7 @@ from nvir.llvm.attributes import (
     parameter_problem,
     text_problem,
 )
-from nvir.llvm.grammar import MAX_SEEN, Grammar
+from nvir.llvm.grammar import MAX_SEEN, UNSIZED, Grammar
 from nvir.llvm.lexer import END, Stop, unquoted
 
 _MORE = ("#", '"', "(")  # begin further attributes, or the rest of one
@@ -153,7 +153,10 @@ class AttributeReader:
             if not follows:  # an LLVM 7 takes the type from the pointer
                 return ((token, g.pointee),)
             g.k += 1
+            type_at = g.k
             t = g.type()
+            if t in UNSIZED:
+                raise Stop(f"{token} of {t}, of which there are no values", type_at)
             g.expect(")")
             return ((token, t),)
         if token in OF_NUMBER:
@@ -178,10 +181,6 @@ class AttributeReader:
             return canonical(token, text)
         if token in WORDS:
             return (token,)
-        if token.isidentifier():
-            if follows:
-                g.skip_brackets()
-            return ()  # a newer attribute: a promise that nobody here relies on
         return g.fail("an attribute", at)
 
 

@@ -11,7 +11,8 @@ from nvir.ir import types as ty
 from nvir.ir.intrinsics import find, has_literals, mismatch
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
 from nvir.llvm.attributes import NAMES
-from nvir.llvm.expand.upgrade import expansion_of, takes_size, upgraded
+from nvir.llvm.expand.signatures import declaration_problem
+from nvir.llvm.expand.upgrade import OLDER_RESULTS, expansion_of, upgrade_operands, upgraded
 from nvir.llvm.grammar import FLAGS
 from nvir.llvm.lexer import Stop
 
@@ -58,9 +59,8 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
     operands, arguments = _arguments(b)
     f: Any = callee if isinstance(callee, Function) else None
     intrinsic = f is not None and f.name.startswith("llvm.")
-    if intrinsic and takes_size(f, len(operands)):
-        operands.insert(0, constant(ty.I64, -1))
-        arguments.insert(0, ())
+    if intrinsic and upgrade_operands(f.name, operands, constant(ty.I64, -1)):
+        upgrade_operands(f.name, arguments, ())
     attributes = b.reader.attributes.function(b)
     bundles = _bundles(b, f)
     result = t.result if isinstance(t, ty.FunctionType) else t
@@ -74,6 +74,10 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
         isinstance(callee, InlineAsm) if f is None else _fits(f, result, operands))
     if f is not None and not direct:
         _mismatch(b, f, result, operands, callee_at)
+    if intrinsic and not fits:
+        wrong = declaration_problem(f)  # a declaration without a call may say anything
+        if wrong:
+            raise Stop(f"a call of {f.name} {wrong}", callee_at)
     if intrinsic and expansion_of(f.name) is not None:
         made = upgraded(b, f.name, result, operands)
         if made is not None:
@@ -98,11 +102,10 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
 
 
 def _hold_to_row(b: DefinitionReader, f: Function, call: Instruction, at: int) -> None:
-    """A call of an intrinsic has the types that the table says, and literals where it does.
-    Another count of operands may be an older version's."""
+    """A call of an intrinsic has the types that the table says, and literals where it does."""
     row = find(f.name)
     wrong = mismatch(row, call) if row is not None else None
-    if wrong and not wrong.endswith(" operands"):
+    if wrong:
         for v in call._operands:
             v.drop_use(call)
         raise Stop(f"a call of {f.name} {wrong}", at)
@@ -246,6 +249,8 @@ def _check_type(t: ty.FunctionType, operands: list[Value], at: int) -> None:
 
 def _fits(f: Function, result: ty.Type, operands: list[Value]) -> bool:
     params = f.params  # of this level, all of them values
+    if result is OLDER_RESULTS.get(str(f.name), (None, None))[1]:
+        result = f.return_type
     variadic = bool(f.aux and f.aux.get("variadic"))
     return (
         f.return_type is result

@@ -351,8 +351,9 @@ class Grammar:
         if t.__class__ in _SCALARS:
             return
         self._sized(t, at)
-        if isinstance(t, ty.StructType) and t.elements is None:
-            raise Stop(f"{t} is opaque: its size is not known", at)
+        opaque = _opaque_in(t)
+        if opaque is not None:
+            raise Stop(f"{opaque} is opaque: its size is not known", at)
 
     def symbol(self, t: ty.Type, token: str, at: int) -> Value:
         found: Value | None = self.symbols.get(token) or self.stand_ins.get(token)
@@ -480,3 +481,14 @@ class Grammar:
             raise Stop(problem, at)
         known = folded(" ".join(words), operands, t)
         return known or ConstantExpr(" ".join(words), tuple(operands), t, aux)
+
+
+def _opaque_in(t: ty.Type) -> ty.StructType | None:
+    """The struct without a body that a type is or has in it."""
+    while isinstance(t, ty.ArrayType | ty.VectorType):
+        t = t.element
+    if not isinstance(t, ty.StructType):
+        return None
+    if t.elements is None:
+        return t
+    return next(filter(None, map(_opaque_in, t.elements)), None)

@@ -20,10 +20,15 @@ LINKAGES = frozenset((
     "private", "internal", "available_externally", "linkonce", "linkonce_odr", "weak", "weak_odr",
     "common", "appending", "extern_weak", "external",
 ))
-IGNORED = frozenset((
-    "dso_local", "dso_preemptable", "default", "hidden", "protected", "dllimport", "dllexport",
-    "unnamed_addr", "local_unnamed_addr", "externally_initialized", "thread_local",
-))
+# Words before a symbol's type stand in this order, one of each place.
+_PLACES = {
+    **dict.fromkeys(LINKAGES, 0), "dso_local": 1, "dso_preemptable": 1,
+    **dict.fromkeys(("default", "hidden", "protected"), 2),
+    **dict.fromkeys(("dllimport", "dllexport"), 3), "thread_local": 4,
+    **dict.fromkeys(("unnamed_addr", "local_unnamed_addr"), 5), "externally_initialized": 6,
+}
+BEFORE_FUNCTIONS, BEHIND_SPACE = range(4), range(6, 7)
+TOO_FAR = "stands too far behind: of these words there is one of each kind, in LLVM's order"
 LOCAL = ("private", "internal")
 _SEEN_OUTSIDE = frozenset(("hidden", "protected", "dllimport", "dllexport"))
 _POINTERS = ("getelementptr", "bitcast", "addrspacecast", "inttoptr")
@@ -43,21 +48,27 @@ class SymbolReader(Grammar):
     def stopped(self, e: Stop) -> None:
         raise NotImplementedError
 
-    def words(self) -> tuple[str, set[str]]:
-        """The linkage and the other words before a type."""
-        linkage, seen = "", set()
+    def words(self, places: range = range(7)) -> tuple[str, set[str]]:
+        """The linkage and the other words before a type, as many as may stand here."""
+        linkage, least = "", places.start
+        seen: set[str] = set()
         while True:
             token = self.t[self.k]
-            if token in LINKAGES:
-                linkage = token
-            elif token in IGNORED:
-                seen.add(token)
-                if token == "thread_local":
-                    self.unsupported("a thread_local variable")
-            else:
+            place = _PLACES.get(token, -1)
+            if place >= 0 and not (least <= place < places.stop):
+                raise Stop(f"'{token}' {TOO_FAR}", self.k)
+            if place < 0:
                 if linkage in LOCAL and seen & _SEEN_OUTSIDE:
                     self.fail("a symbol that is seen outside, not one with local linkage")
+                if {"dllimport", "dso_local"} <= seen:
+                    raise Stop("a symbol is 'dllimport' or 'dso_local', not both", self.k - 1)
                 return linkage, seen
+            least = place + 1
+            if place == 0:
+                linkage = token
+            elif token == "thread_local":
+                self.unsupported("a thread_local variable")
+            seen.add(token)
             self.k += 1
 
     def variable(self, token: str) -> None:
@@ -68,7 +79,7 @@ class SymbolReader(Grammar):
         self.expect("=")
         linkage, words = self.words()
         space = self.address_space() if self.t[self.k] == "addrspace" else 0
-        words |= self.words()[1]
+        words |= self.words(BEHIND_SPACE)[1]
         kind = self.t[self.k]
         if kind == "ifunc":
             self.unsupported("an ifunc")
@@ -94,6 +105,8 @@ class SymbolReader(Grammar):
         if linkage == "common" and kind == "constant":
             raise Stop("a common variable is no constant", at)
         if linkage not in ("external", "extern_weak"):
+            if "dllimport" in words and linkage != "available_externally":
+                raise Stop("'dllimport' stands before a definition", at)
             self.initialisers.append((v, self.k))
             self._skip_constant()
         self._variable_properties(v, token)

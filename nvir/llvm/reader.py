@@ -7,8 +7,7 @@ Method   Tokens first (lexer.py). Then three sweeps: over the top level, which m
 Cost     Linear; about ten times what LLVM's own parser takes (benchmarks/llvm_text.py).
 
 Taken although LLVM 19 refuses them: decimals that are not exact in their type, rounded to the
-nearest (people write 0.1; newer versions of LLVM have words such as `nan` and `f0x…`), and words of
-attributes that are not known, for each version of LLVM brings some.
+nearest: LLVM 24 writes `float -3.236090e-03` so, and has words such as `+qnan` and `f0x…`.
 
 Read and dropped, for the meaning does not hang on it: comments, `source_filename`, preemption and
 visibility words, calling conventions but `ptx_kernel`, comdats, use-list orders, summaries.
@@ -33,10 +32,10 @@ from nvir.ir import (
 )
 from nvir.ir.document import read_file
 from nvir.ir.types import (
-    I64,
     LABEL,
     METADATA,
     TOKEN,
+    VOID,
     FunctionType,
     StructType,
     Type,
@@ -47,16 +46,22 @@ from nvir.llvm.attributes import function_problem, has
 from nvir.llvm.body import GOOD, DefinitionReader
 from nvir.llvm.calls import CONVENTIONS, SILENT, convention, opaque_name
 from nvir.llvm.datalayout import layout_problem, pointer_bits
-from nvir.llvm.expand.upgrade import takes_size
+from nvir.llvm.expand.upgrade import upgrade_declaration
 from nvir.llvm.grammar import UNSIZED
 from nvir.llvm.lexer import END, Stop, Text, name_in
-from nvir.llvm.linkage import IGNORED, STARTERS, SymbolReader, symbol_name
+from nvir.llvm.linkage import BEFORE_FUNCTIONS, STARTERS, TOO_FAR, SymbolReader, symbol_name
 from nvir.llvm.metadata import Metadata, launch_attributes
 from nvir.llvm.variadic import lower_variadics
 
 MAX_ERRORS = 100
 _NOT_DECLARED = ("private", "internal", "available_externally", "linkonce", "linkonce_odr", "weak",
                  "weak_odr", "common", "appending")
+# What stands behind a function's parameters, in this order.
+_BEHIND = {
+    "unnamed_addr": 0, "local_unnamed_addr": 0, "addrspace": 1, "section": 3, "partition": 4,
+    "comdat": 5, "align": 6, "gc": 7, "prefix": 8, "prologue": 8, "personality": 8,
+}
+_ATTRIBUTES, _METADATA = 2, 9
 _NOT_DEFINED = ("extern_weak", "common", "appending")
 
 
@@ -268,9 +273,8 @@ class _ModuleReader(SymbolReader):
         body = self._members(0)
         if packed:
             self.expect(">")
-        if _contains(body, t):
-            raise Stop(f"the type '{token}' contains itself", at)
-        t.set_body(body, packed)
+        if not _contains(body, t):  # what contains itself has no size: as good as opaque
+            t.set_body(body, packed)
 
     def _node(self, token: str) -> None:
         """`!0 = …` and `!name = !{…}`: note where the content begins."""
@@ -315,9 +319,11 @@ class _ModuleReader(SymbolReader):
         while self.t[self.k][:1] == "!":  # declare !dbg !5 …
             self.k += 2
         at = self.k
-        linkage, _ = self.words()
+        linkage, words = self.words(BEFORE_FUNCTIONS)
         if linkage and linkage in (_NOT_DEFINED if defined else _NOT_DECLARED):
             raise Stop(f"no function is {linkage} and {'defined' if defined else 'declared'}", at)
+        if defined and "dllimport" in words and linkage != "available_externally":
+            raise Stop("'dllimport' stands before a definition", at)
         kernel = False
         while self.t[self.k] in CONVENTIONS or self.t[self.k] == "cc":
             kernel |= convention(self) in ("ptx_kernel", "spir_kernel")
@@ -339,8 +345,8 @@ class _ModuleReader(SymbolReader):
         f.return_type = result
         f.linkage = linkage if linkage != "external" else ""
         names, variadic = self._parameters(f)
-        if takes_size(f, len(f.params)):
-            f.params = [Argument(t, None, f, k) for k, t in enumerate((I64, f.params[0].type))]
+        if f.name.startswith("llvm."):
+            upgrade_declaration(f)
         attributes = self._function_properties(defined, token)
         f.aux = {"returns": returned} if returned else {}
         if variadic:
@@ -418,34 +424,42 @@ class _ModuleReader(SymbolReader):
             return f"a {returned[0].type} is returned as {f.return_type}"
         if any(has(a.attributes, "sret") for a in f.arguments[2:]):
             return "sret stands on the first or the second parameter"
+        if f.return_type is not VOID and any(has(a.attributes, "sret") for a in f.arguments):
+            return f"a function with an sret parameter returns nothing, no {f.return_type}"
         return None
 
     def _function_properties(self, defined: bool, symbol: str) -> tuple[Any, ...]:
+        """What stands behind the parameters, each in its place."""
         out: tuple[Any, ...] = ()
+        place = -1
         while True:
-            token = self.t[self.k]
-            if token in IGNORED:
-                self.k += 1
-            elif token == "addrspace":
-                self.address_space()
-            elif token in ("section", "gc", "partition"):
-                self.k += 1
-                self.string()
-            elif token == "comdat":
-                self.k += 1
-                self.of_comdat(symbol)
-            elif token == "align":
-                self.k += 1
-                self.alignment()
-            elif token in ("prefix", "prologue", "personality"):
-                self.unsupported(f"{token} data of a function")
-            elif token[:1] == "!" and defined:
-                self.k += 2
-            else:
+            token, at = self.t[self.k], self.k
+            here = _BEHIND.get(token, _METADATA if token[:1] == "!" and defined else _ATTRIBUTES)
+            if token == "align" and place <= _ATTRIBUTES:
+                here = _ATTRIBUTES
+            if here == _ATTRIBUTES and token != "align":
                 more = self.attributes.function(self)
                 out += more
                 if not more and self.t[self.k] == token:
                     return out
+            else:
+                self.k += 1
+            if here < place or (here == place and here not in (_ATTRIBUTES, _METADATA)):
+                raise Stop(f"'{token[:60]}' {TOO_FAR}", at)
+            place = here
+            if token == "addrspace":
+                self.k -= 1
+                self.address_space()
+            elif token in ("section", "gc", "partition"):
+                self.string()
+            elif token == "comdat":
+                self.of_comdat(symbol)
+            elif token == "align":
+                self.alignment()
+            elif token in ("prefix", "prologue", "personality"):
+                self.unsupported(f"{token} data of a function", at)
+            elif here == _METADATA:
+                self.k += 1
 
     def _body_end(self) -> int:
         """The closing brace's token of the body whose opening one is at `k`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import nvir
@@ -123,6 +125,18 @@ def test_bfloat_is_carried_by_i16():
     assert any("cvt.rn.bf16.f32" in line for line in lines)
     kept = legalized("%a = load bfloat, ptr %p\n%b = fadd bfloat %a, %a", "llvm20")
     assert kept[-1] == "%b = fadd bfloat %a, %a"
+
+
+@pytest.mark.parametrize("body", [
+    "%c = fcmp ult bfloat %x, %y\n  %r = select i1 %c, bfloat %x, bfloat %y\n  ret bfloat %r",
+    "%f = fpext bfloat %x to float\n  %r = fptrunc float %f to bfloat\n  ret bfloat %r",
+    "%i = fptosi bfloat %x to i32\n  %r = sitofp i32 %i to bfloat\n  ret bfloat %r",
+])
+def test_what_compares_and_converts_parameters_of_bfloat_is_of_float(body):
+    """The parameters are i16 before the bodies are looked at."""
+    m = nvir.read_ll(f"define bfloat @f(bfloat %x, bfloat %y) {{\n  {body}\n}}\n")
+    nvir.run_passes(m, "legalize<dialect=llvm7>", verify=True)
+    assert not re.search(r"(fcmp \w+|fpext|fptosi) i16", nvir.print_ll(m, "llvm7"))
 
 
 def test_vectors_of_bfloat_are_worked_on_by_element():

@@ -89,6 +89,30 @@ def test_words_for_what_is_not_finite(text, bits):
     assert float_bits(HALF, text) == bits
 
 
+@pytest.mark.parametrize(("decl", "call", "made"), [
+    ("i64 @llvm.nvvm.match.any.sync.i64(i32, i64)",
+     "%r = call i64 @llvm.nvvm.match.any.sync.i64(i32 -1, i64 %n)",
+     "call i32 @llvm.nvvm.match.any.sync.i64(i32 -1, i64 %n)"),  # up to LLVM 15
+    ("i32 @llvm.nvvm.match.any.sync.i64(i32, i64)",
+     "%r = call i32 @llvm.nvvm.match.any.sync.i64(i32 -1, i64 %n)",
+     "%r = call i32 @llvm.nvvm.match.any.sync.i64(i32 -1, i64 %n)"),
+    ("void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i32, i1)",
+     "call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %p, i64 %n, i32 4, i1 false)",
+     "call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %p, i64 %n, i1 false)"),  # up to LLVM 6
+])
+def test_intrinsics_as_older_versions_had_them(decl, call, made):
+    text = f"declare {decl}\ndefine void @f(ptr %p, i64 %n) {{\n  {call}\n  ret void\n}}\n"
+    m = read_ll(text)
+    nvir.verify(m)
+    assert made in print_ll(m, "llvm20")
+
+
+def test_intrinsics_as_no_version_had_them():
+    with pytest.raises(ParseError, match=r"3:17: error: a call of llvm.nvvm.match.* gives i16"):
+        read_ll("declare i16 @llvm.nvvm.match.any.sync.i64(i32, i64)\ndefine void @f() {\n"
+                "  %r = call i16 @llvm.nvvm.match.any.sync.i64(i32 -1, i64 1)\n  ret void\n}\n")
+
+
 def test_a_variable_alias_is_the_variable():
     m = read_ll("@b = alias i32, ptr @a\n@a = alias i32, ptr @x\n@x = global i32 1\n"
                 "define i32 @f() {\n  %v = load i32, ptr @b\n  ret i32 %v\n}\n")

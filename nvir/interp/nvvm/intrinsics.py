@@ -86,6 +86,8 @@ class _LeafOperands:
         return f".{ADDRESS_SPACES[number]}" if number else ""
 
     def number(self, k: int) -> int:
+        if k >= len(self.i.operands):  # a flag that an older version lacks
+            return 0
         (leaf,) = self.plan.leaves(self.i.operands[k])
         value = known(leaf)
         if value is None:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from nvir.ir.intrinsics.fit import has_literals, mismatch
+from nvir.ir.intrinsics.fit import declared_mismatch, has_literals, misfit, mismatch
 from nvir.ir.intrinsics.intrinsic import (
     CallOperands,
     Intrinsic,
@@ -44,7 +44,17 @@ def table() -> dict[str, Intrinsic]:
             ori, rule = ("", made[3:]) if made.startswith("by ") else (made, "")
             effect, bits = (*more, *("", "0")[len(more):])
             found[name] = Intrinsic(name, types, ori, rule, effect, int(bits))
-    return found
+    return found | {row.name: row for row in _with_samplers(found)}
+
+
+def _with_samplers(rows: dict[str, Intrinsic]) -> Iterator[Intrinsic]:
+    """The fetches that take a sampler beside their texture: of each `.unified`, which takes one
+    handle for both, the name without that word. Cubes with gradients have one handle alone."""
+    for name, row in rows.items():
+        if ".unified." in name and ".cube.grad" not in name and ".cube.array.grad" not in name:
+            later = re.sub(r"\$([1-9])", lambda m: f"${int(m[1]) + 1}", row.ori)
+            yield Intrinsic(name.replace(".unified", ""), row.types.replace("i64", "i64 i64"),
+                            later.replace("[$0, ", "[$0, $1, "))
 
 
 def _special_registers() -> Iterator[Intrinsic]:
@@ -76,6 +86,6 @@ def find(name: str) -> Intrinsic | None:
 
 
 __all__ = [
-    "CallOperands", "Intrinsic", "Pattern", "find", "has_literals", "is_packed", "mismatch",
-    "registers_of", "table", "written",
+    "CallOperands", "Intrinsic", "Pattern", "declared_mismatch", "find", "has_literals",
+    "is_packed", "misfit", "mismatch", "registers_of", "table", "written",
 ]

@@ -1,42 +1,64 @@
 """Whether a call fits the signature of its intrinsic's row: a declaration may say anything.
 
-    mismatch(row, call)     what is wrong, in words; None for what can be selected and run
-    has_literals(row)       whether more than types decides that
+    mismatch(row, call)             what is wrong, in words; None for what can be selected and run
+    declared_mismatch(row, f)       the same of a declaration, whose literals are not known
+    misfit(types, result, given)    the same of types alone
+    has_literals(row)               whether more than types decides that
 
-Types need not be those of the row to the letter: names of older versions of LLVM have i16 for
-bfloat and i32 for two halves, and what goes in one register of the same width is as good.
+Types are those of the row, but for what goes in one register of the same width: names of older
+versions of LLVM have i16 for bfloat and i32 for two halves.
 """
 
 from __future__ import annotations
 
 import functools
+import re
+from collections.abc import Sequence
+
+import attrs
 
 from nvir.ir import types as ty
+from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.intrinsics.intrinsic import OVERLOADED, Intrinsic, is_packed
-from nvir.ir.values import Constant
+from nvir.ir.intrinsics.intrinsic import Intrinsic, is_packed
+from nvir.ir.values import Constant, Value
 
 _BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64, "v2f16": 32, "v2bf16": 32}
+_OVERLOAD = re.compile(r"(v4)?(int|fp|T)(\d?)\Z").match
+# What literals may be, by operand: LLVM's verifier has these.
+_BELOW = {"llvm.prefetch": {1: 2, 2: 4, 3: 2}, "llvm.is.fpclass": {1: 1 << 10}}
 
 
 def mismatch(row: Intrinsic, call: Instruction) -> str | None:
     """Why a call cannot be one of the intrinsic, None where it can."""
-    results, words = _signature(row.types)
-    if row.effect == "hint":  # operands may be metadata, and differ between versions
-        return _result(row, results, call.type, [])
     given = call.operands
-    least = len(words)
-    while row.rule and least and words[least - 1][1]:
-        least -= 1  # flags that older versions lack
-    if not least <= len(given) <= len(words):
-        return f"with {len(given)} operands"
-    seen: list[ty.Type] = []
-    for k, (v, (word, fixed)) in enumerate(zip(given, words, strict=False)):
-        if not _fits(row, word, v.type, seen):
-            return f"with operand {k} of type {v.type}"
+    name = str(getattr(call.aux.callee, "name", ""))
+    return _mismatch(row, name, call.type, [v.type for v in given]) or _literals(row, given)
+
+
+def declared_mismatch(row: Intrinsic, f: Function) -> str | None:
+    return _mismatch(row, str(f.name), f.return_type, [p.type for p in f.arguments])
+
+
+def _mismatch(
+    row: Intrinsic, name: str, result: ty.Type, given: Sequence[ty.Type]
+) -> str | None:
+    own = row.name.startswith("llvm.nvvm.")
+    spaces = own and re.search(r"\.p\d", name) is None
+    wrong = misfit(row.types, result, given, loose=bool(row.rule) and not own, spaces=spaces)
+    if wrong is None and row.rule == "bswap" and _element(result).bits % 16:
+        return f"that gives {result}, which is no even number of bytes"
+    return wrong
+
+
+def _literals(row: Intrinsic, given: Sequence[Value]) -> str | None:
+    limits = _BELOW.get(row.name, {})
+    for k, (v, (_, fixed)) in enumerate(zip(given, _signature(row.types)[1], strict=False)):
         if fixed and not isinstance(v, Constant):
             return f"with operand {k} that is no literal"
-    return _result(row, results, call.type, seen)
+        if k in limits and not 0 <= getattr(v, "value", 0) < limits[k]:
+            return f"with operand {k} that is not below {limits[k]}"
+    return None
 
 
 def has_literals(row: Intrinsic) -> bool:
@@ -44,11 +66,39 @@ def has_literals(row: Intrinsic) -> bool:
     return any(fixed for _, fixed in _signature(row.types)[1])
 
 
+def misfit(
+    types: str, result: ty.Type, given: Sequence[ty.Type], *, loose: bool = False,
+    spaces: bool = False,
+) -> str | None:
+    """Why types are not those of a signature (`Intrinsic.types`). `loose`: integers are of any
+    width but i1 and i8; `spaces`: pointers are of the address space that is written."""
+    results, words = _signature(types)
+    fit = _Fit(loose, spaces)
+    if words and words[-1][0] == "...":
+        return None if fit.results(results, result) else f"that gives {result}"
+    least = sum(not w.endswith("?") for w, _ in words)
+    if not least <= len(given) <= len(words):
+        return f"with {len(given)} operands"
+    for k, (t, (word, fixed)) in enumerate(zip(given, words, strict=False)):
+        fit.loose = loose and not fixed
+        if not fit.one(word.rstrip("?"), t):
+            return f"with operand {k} of type {t}"
+    fit.loose = loose
+    if not fit.results(results, result):
+        return f"that gives {result}"
+    whole = fit.seen.get("")
+    if fit.mask and isinstance(whole, ty.VectorType) and whole.count != fit.mask:
+        return f"with a mask of {fit.mask} lanes for {whole}"
+    return None
+
+
 @functools.cache
 def _signature(types: str) -> tuple[list[str], list[tuple[str, bool]]]:
     """The words of the results, and those of the operands, each with whether it is a literal."""
     head, *rest = types.split()
-    return _words(head), [(w, x.endswith("!")) for x in rest for w in _words(x.rstrip("!"))]
+    return _words(head), [
+        (w + "?" * x.endswith("?"), "!" in x) for x in rest for w in _words(x.rstrip("!?"))
+    ]
 
 
 def _words(text: str) -> list[str]:
@@ -59,44 +109,67 @@ def _words(text: str) -> list[str]:
     return out
 
 
-def _result(row: Intrinsic, words: list[str], t: ty.Type, seen: list[ty.Type]) -> str | None:
-    members = list(t.elements or ()) if isinstance(t, ty.StructType) else [t]
-    if len(members) != len(words):
-        return f"that gives {t}"
-    if seen and isinstance(seen[0], ty.VectorType) and not row.rule.startswith("number"):
-        # What a vector's elements give is a vector as long: the truth values of is.fpclass.
-        if any(not isinstance(m, ty.VectorType) or m.count != seen[0].count for m in members):
-            return f"that gives {t}"
-        members = [m.element if w not in OVERLOADED and isinstance(m, ty.VectorType) else m
-                   for w, m in zip(words, members, strict=True)]
-    fits = all(
-        m is ty.VOID if w == "void" else _fits(row, w, m, seen)
-        for w, m in zip(words, members, strict=True)
-    )
-    return None if fits else f"that gives {t}"
+def _element(t: ty.Type) -> ty.Type:
+    return t.element if isinstance(t, ty.VectorType) else t
 
 
-def _fits(row: Intrinsic, word: str, t: ty.Type, seen: list[ty.Type]) -> bool:
-    """Whether a value of a type goes where the row has `word`; `seen` is what an overload is."""
-    if word.startswith("ptr"):
-        return isinstance(t, ty.PointerType)
-    if word.removeprefix("v4") in OVERLOADED:
-        return _fits_overload(word, t, seen)
-    if row.rule:  # rules take integers of any width
-        return isinstance(t, ty.FloatType if word in _BITS else ty.IntType)
-    bits = _BITS[word] if word in _BITS else ty.parse_type(word).bits
-    plain = isinstance(t, ty.IntType | ty.FloatType) or (is_packed(t) and t.bits == 32)
-    return plain and t.bits == bits
+@attrs.define
+class _Fit:
+    """Types held to words, one after the other; `seen` is what an overload's word is."""
 
+    loose: bool
+    spaces: bool
+    seen: dict[str, ty.Type] = attrs.field(factory=dict)
+    mask: int = 0  # lanes of a mask
+    lanes: int = 0  # of vectors whose elements are worked on alone
 
-def _fits_overload(word: str, t: ty.Type, seen: list[ty.Type]) -> bool:
-    vector = isinstance(t, ty.VectorType)
-    element = t.element if isinstance(t, ty.VectorType) else t
-    if word.startswith("v4"):
-        if not vector:
+    def results(self, words: list[str], t: ty.Type) -> bool:
+        members = list(t.elements or ()) if isinstance(t, ty.StructType) else [t]
+        if len(members) != len(words):
             return False
-        t = element
-    if not seen:
-        seen.append(t)
-    kind = {"int": ty.IntType, "fp": ty.FloatType}.get(word.removeprefix("v4"))
-    return t is not ty.VOID and seen[0] is t and (kind is None or isinstance(element, kind))
+        if self.lanes and words != ["void"]:
+            # What a vector's elements give is a vector as long: the truth values of is.fpclass.
+            if any(not isinstance(m, ty.VectorType) or m.count != self.lanes for m in members):
+                return False
+            members = [m if _OVERLOAD(w) else _element(m)
+                       for w, m in zip(words, members, strict=True)]
+        return all(m is ty.VOID if w == "void" else self.one(w, m)
+                   for w, m in zip(words, members, strict=True))
+
+    def one(self, word: str, t: ty.Type) -> bool:
+        """Whether a value of a type goes where a signature has `word`."""
+        if word.startswith("ptr"):
+            space = int(word[3:] or 0)
+            return isinstance(t, ty.PointerType) and (not self.spaces or t.space == space)
+        overload = _OVERLOAD(word)
+        if overload:
+            return self._overload(t, *overload.groups())
+        if word == "metadata":
+            return t is ty.METADATA
+        if word.startswith("v4"):  # as many lanes as there are
+            if not isinstance(t, ty.VectorType) or self.mask not in (0, t.count):
+                return False
+            self.mask = t.count
+            return self.one(word[2:], t.element)
+        bits = _BITS[word] if word in _BITS else ty.parse_type(word).bits
+        if word in ("float", "double"):
+            return isinstance(t, ty.FloatType) and t.bits == bits and t.name == word
+        if self.loose and word not in ("i1", "i8"):
+            return isinstance(t, ty.IntType)
+        if word in ("half", "bfloat", "v2f16", "v2bf16"):
+            plain = isinstance(t, ty.IntType | ty.FloatType)
+            return (is_packed(t) or plain) and t.bits == bits
+        return (isinstance(t, ty.IntType) or is_packed(t)) and t.bits == bits
+
+    def _overload(self, t: ty.Type, many: str, kind: str, number: str) -> bool:
+        element = _element(t)
+        if many:
+            if not isinstance(t, ty.VectorType):
+                return False
+            t = element
+        if t in (ty.VOID, ty.LABEL) or self.seen.setdefault(number, t) is not t:
+            return False
+        if isinstance(t, ty.VectorType) and kind != "T":
+            self.lanes = t.count
+        classes = {"int": ty.IntType, "fp": ty.FloatType}
+        return kind == "T" or isinstance(element, classes[kind])

@@ -6,7 +6,8 @@
     $k:r        the same, in a register: PTX takes no literal there
     [$k.3]      an access through pointer k as one of address space 3; [$k], together with @k
                 in the spelling, as one of the space that the pointer is known to point to
-    [$k, {$a}]  a texture or surface by its handle, and coordinates; [$k:r] the handle alone
+    [$k, {$a}]  a texture or surface by its handle, and coordinates; [$k:r] the handle alone;
+                [$k, $m, {$a}] a texture and its sampler
     {$k+n}      n operands from k on, in braces; {$a, $b} those operands
     7           a literal
     %tid.x      a special register
@@ -48,7 +49,8 @@ class Intrinsic:
     name     without the types of an overload: llvm.ctpop, not llvm.ctpop.i32
     types    the result's type and those of the operands. A word of LLVM, `v2f16`, `ptr`, `ptr3`;
              `int`, `fp` or `T` where the name is overloaded; `a+b+…` and `8*a` a struct as result,
-             several operands else; `v4int` a vector of four; `!` behind what must be a literal
+             several operands else; `v4int` a vector of four; `!` behind what must be a literal, `?`
+             behind what older versions lack, `...` for what differs between versions or is metadata
     ori      the instruction that it is, in the notation above
     rule     where no single instruction says it: the name of the rule by which selection makes
              several and the interpreter runs it, and words for that rule
@@ -95,7 +97,8 @@ class Intrinsic:
         """(result, operands, which of them must be literals) with `overload` for its word."""
         head, *rest = self.types.split()
         result = _types(head, overload)
-        operands = [(t, w.endswith("!")) for w in rest for t in _types(w.rstrip("!"), overload)]
+        operands = [(t, "!" in w) for w in rest if w != "..."
+                    for t in _types(w.rstrip("!?"), overload)]
         return (
             result[0] if len(result) == 1 else ty.struct(result),
             [t for t, _ in operands],
@@ -140,15 +143,16 @@ class GivenPlace:
 
 @attrs.frozen
 class GivenHandle:
-    """`[$k:r]`, `[$k, {…}]`: a texture or surface, and a place in it."""
+    """`[$k:r]`, `[$k, {…}]`, `[$k, $m, {…}]`: a texture or surface, a sampler, a place in it."""
 
     index: int
     coordinates: tuple[GivenOperand, ...] = ()
+    sampler: int | None = None
 
 
 Given = GivenOperand | GivenPlace | GivenHandle | tuple[GivenOperand, ...] | int | SpecialRegister
 # An operand as it is to be written: a value, a number, a list for {…}, (base, offset) for [a+8],
-# (handle, list) for [t, {x, y}].
+# (handle, list) for [t, {x, y}], (handle, sampler, list) for [t, s, {x, y}].
 Written = Any
 
 
@@ -200,9 +204,10 @@ class Pattern:
             elif isinstance(x, tuple):
                 out.append([v for m in x for v in given.registers(m.index, False)])
             elif isinstance(x, GivenHandle):
-                (handle,) = given.registers(x.index, False)
+                named = (x.index,) if x.sampler is None else (x.index, x.sampler)
+                handles = [v for k in named for v in given.registers(k, False)]
                 at = [v for m in x.coordinates for v in given.registers(m.index, False)]
-                out.append((handle, at or 0))
+                out.append((*handles, at or 0))
             elif isinstance(x, GivenPlace):
                 out.append(given.place(x.index, x.space))
             else:
@@ -223,7 +228,8 @@ class Pattern:
 # Whose results stand in braces even where there is one.
 _LISTS = ("ldmatrix", "mma", "wmma")
 _TOKEN = re.compile(
-    r"\s*(?:\[\$(?P<at>\d+)(?:\.(?P<space>\d+)|(?P<handle>:r)|, \{(?P<coordinates>[^}]*)\})?\]"
+    r"\s*(?:\[\$(?P<at>\d+)(?:\.(?P<space>\d+)|(?P<handle>:r)"
+    r"|(?:, \$(?P<sampler>\d+))?, \{(?P<coordinates>[^}]*)\})?\]"
     r"|\{(?P<group>[^}]*)\}|\$(?P<value>\d+)(?P<reg>:r)?|(?P<number>-?\d+)|(?P<special>%[\w.]+))"
     r"\s*(?:,|$)"
 )
@@ -261,7 +267,8 @@ def _given(m: re.Match[str]) -> Given:
     if m["group"] is not None:
         return _group(m["group"])
     if m["handle"] or m["coordinates"]:
-        return GivenHandle(int(m["at"]), _group(m["coordinates"] or ""))
+        sampler = int(m["sampler"]) if m["sampler"] else None
+        return GivenHandle(int(m["at"]), _group(m["coordinates"] or ""), sampler)
     return GivenPlace(int(m["at"]), int(m["space"]) if m["space"] is not None else None)
 
 
@@ -290,12 +297,12 @@ def written(operands: Sequence[Written]) -> tuple[list[str], list[Value]]:
     return shapes, values
 
 
-def _place_shape(x: tuple[Any, Any], values: list[Value]) -> str:
-    base, inside = x
-    values.append(base)
+def _place_shape(x: tuple[Any, ...], values: list[Value]) -> str:
+    *bases, inside = x
+    values += bases
     if isinstance(inside, list):
         values += inside
-        return "[%s, {" + ", ".join(["%s"] * len(inside)) + "}]"
+        return f"[{'%s, ' * len(bases)}{{{', '.join(['%s'] * len(inside))}}}]"
     if not inside:
         return "[%s]"
     values.append(integer(inside))

@@ -21,32 +21,51 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from nvir.ir import I1, I16, I32, Constant, Function, Instruction, Type, constant, struct
+from nvir.ir import (
+    I1,
+    I16,
+    I32,
+    I64,
+    Argument,
+    Constant,
+    Function,
+    Instruction,
+    Type,
+    constant,
+    struct,
+)
 from nvir.ir import types as ty
 from nvir.ir.intrinsics import find
 from nvir.ir.nvvm import Builder, const, const_like, declare
 from nvir.ir.nvvm_values import Node
 from nvir.ir.values import Value, undef
 from nvir.ir.verify.nvvm import element
+from nvir.llvm.lexer import Stop
 
 if TYPE_CHECKING:
     from nvir.llvm.body import DefinitionReader
 
 _SHUFFLES = ("idx", "up", "down", "bfly")
 _VOTES = ("all", "any", "uni", "ballot")
-_BINARY = frozenset((
+BINARY = frozenset((
     "add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or", "xor",
     "fadd", "fsub", "fmul", "fdiv", "frem",
 ))
-_CASTS = frozenset((
+CASTS = frozenset((
     "trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp",
     "ptrtoint", "inttoptr",
 ))
 # What a reduction begins with where it has no start, and what a lane left out counts for.
 _NEUTRAL = {"add": 0, "or": 0, "xor": 0, "umax": 0, "mul": 1, "and": -1, "umin": -1, "fadd": -0.0,
             "fmul": 1.0}
+# What constrained operations may say.
+_ROUNDINGS = frozenset((
+    "round.dynamic", "round.tonearest", "round.downward", "round.upward", "round.towardzero",
+    "round.tonearestaway", "fpexcept.ignore", "fpexcept.maytrap", "fpexcept.strict",
+))
+_COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
 Expansion = Callable[["Expander", list[Value]], Value | None]
 
 
@@ -105,9 +124,29 @@ class Expander(Builder):
         return self.shuffle_vector(first, undef(first.type), (0,) * count)
 
 
-def takes_size(f: Function, given: int) -> bool:
-    """Whether a mark of a lifetime lacks the size that LLVM had as its first operand up to 21."""
-    return given == 1 and f.name.startswith(("llvm.lifetime.start", "llvm.lifetime.end"))
+def upgrade_operands(name: str, given: list[Any], size: Any) -> bool:
+    """Make a list of what an intrinsic is given, or of its parameters, that of the version read:
+    copies had an alignment up to LLVM 6, marks of a lifetime a size up to 21."""
+    if len(given) == 5 and name.startswith(_COPIES):
+        del given[3]
+    elif len(given) == 1 and name.startswith(("llvm.lifetime.start", "llvm.lifetime.end")):
+        given.insert(0, size)
+    else:
+        return False
+    return True
+
+
+# Intrinsics that gave another type in an older version: what they give, and what they gave.
+OLDER_RESULTS: dict[str, tuple[Type, Type]] = {"llvm.nvvm.match.any.sync.i64": (I32, I64)}
+
+
+def upgrade_declaration(f: Function) -> None:
+    """Give an intrinsic that is declared as an older version had it, or a newer, its signature."""
+    types: list[Any] = [p.type for p in f.params]
+    if upgrade_operands(str(f.name), types, I64):
+        f.params = [Argument(t, None, f, k) for k, t in enumerate(types)]
+    if f.return_type is OLDER_RESULTS.get(str(f.name), (None, None))[1]:
+        f.return_type = OLDER_RESULTS[str(f.name)][0]
 
 
 def upgraded(b: DefinitionReader, name: str, result: Type, operands: list[Value]) -> Value | None:
@@ -157,6 +196,14 @@ def _vote(e: Expander, given: list[Value]) -> Value:
     return e.insert_value(undef(struct([I32, I1])), vote, int(k != 3))
 
 
+def _match(e: Expander, given: list[Value]) -> Value | None:
+    """The lanes of equal values, of 64 bits up to LLVM 15."""
+    if e.result is I32:
+        return None
+    e.reader.reader.kept.add(e.name)
+    return e.zext(e.intrinsic(e.name, I32, given), e.result)
+
+
 def _rotate(which: str, swap: bool = False) -> Expansion:
     def expansion(e: Expander, given: list[Value]) -> Value:
         x = given[0]
@@ -185,6 +232,7 @@ def _to_half(e: Expander, given: list[Value]) -> Value | None:
 _OLDER: dict[str, Expansion] = {
     "llvm.nvvm.shfl.sync.i32": _shuffle,
     "llvm.nvvm.vote.sync": _vote,
+    "llvm.nvvm.match.any.sync.i64": _match,
     "llvm.nvvm.rotate.b32": _rotate("fshl"),
     "llvm.nvvm.rotate.b64": _rotate("fshl"),
     "llvm.nvvm.rotate.right.b64": _rotate("fshr"),
@@ -199,10 +247,10 @@ _OLDER: dict[str, Expansion] = {
 
 def _plain(e: Expander, word: str, given: list[Value], tail: str) -> Value | None:
     """The instruction or intrinsic that a word is: fadd, sitofp, sqrt."""
-    if word in _BINARY:
+    if word in BINARY:
         return e.insert(word, given, given[0].type)
     rounds = word == "trunc" and isinstance(element(e.result), ty.FloatType)
-    if (word in _CASTS and not rounds) or word == "fneg":
+    if (word in CASTS and not rounds) or word == "fneg":
         return e.insert(word, given, e.result)
     name = f"llvm.{word}{tail}"
     if find(name) is None and expansion_of(name) is None:
@@ -210,7 +258,7 @@ def _plain(e: Expander, word: str, given: list[Value], tail: str) -> Value | Non
     return e.intrinsic(name, e.result, given)
 
 
-def _split(name: str, prefix: str) -> tuple[str, str]:
+def split_name(name: str, prefix: str) -> tuple[str, str]:
     """The word behind a prefix, and the types of the overload behind it."""
     rest = name[len(prefix):]
     m = re.search(r"(?:\.(?:v\d+)?(?:i\d+|f\d+|bf16|p\d+))*$", rest)
@@ -219,9 +267,13 @@ def _split(name: str, prefix: str) -> tuple[str, str]:
 
 
 def _constrained(e: Expander, given: list[Value]) -> Value | None:
-    word, tail = _split(e.name, "llvm.experimental.constrained.")
+    word, tail = split_name(e.name, "llvm.experimental.constrained.")
     words = [v.content for v in given if isinstance(v, Node)]
     operands = [v for v in given if not isinstance(v, Node)]
+    for said in words[word in ("fcmp", "fcmps"):]:
+        if str(said) not in _ROUNDINGS:
+            raise Stop(f"'{said}' is no mode that LLVM has",
+                       e.reader.start)
     if word in ("fcmp", "fcmps"):
         return e.insert(f"fcmp {words[0]}", operands, e.result)
     return _plain(e, word, operands, tail)
@@ -229,7 +281,7 @@ def _constrained(e: Expander, given: list[Value]) -> Value | None:
 
 def _predicated(e: Expander, given: list[Value]) -> Value | None:
     """llvm.vp.*: the last operands are the mask and how many lanes there are."""
-    word, tail = _split(e.name, "llvm.vp.")
+    word, tail = split_name(e.name, "llvm.vp.")
     if word in ("select", "merge"):
         mask, a, b, length = given
         if word == "merge":
@@ -275,11 +327,14 @@ def _reduced(e: Expander, word: str, given: list[Value], mask: Value, tail: str)
     if what in ("fadd", "fmul"):
         return e.intrinsic(name, t, [start, v])
     total = e.intrinsic(name, t, [v])
-    if what in _BINARY:
+    if what in BINARY:
         return e.insert(what, (start, total), t)
     pair = {"fmax": "maxnum", "fmin": "minnum", "fmaximum": "maximum", "fminimum": "minimum"}
     scalar = re.sub(r"^\.v\d+", ".", tail)
     return e.intrinsic(f"llvm.{pair.get(what, what)}{scalar}", t, [start, total])
 
 
-__all__ = ["Expander", "Expansion", "expansion_of", "takes_size", "upgraded"]
+__all__ = [
+    "BINARY", "CASTS", "OLDER_RESULTS", "Expander", "Expansion", "expansion_of", "split_name",
+    "upgrade_declaration", "upgrade_operands", "upgraded",
+]

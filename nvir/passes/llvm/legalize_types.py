@@ -134,10 +134,11 @@ class _Rewriter:
             v.value_type = self.type(v.value_type)
             if isinstance(v.init, Value):
                 v.init = self.constant(v.init)
+        computing = [self._computing(f) for f in self.module.functions]  # of the types as they are
         for f in self.module.functions:
             self._head(f)
-        for f in self.module.functions:
-            self._body(f)
+        for f, found in zip(list(self.module.functions), computing, strict=True):
+            self._body(f, found)
 
     def _head(self, f: Function) -> None:
         touched = [f.return_type, *(p.type for p in f.params)]
@@ -148,15 +149,15 @@ class _Rewriter:
             p.type = self.type(p.type)
             p.attributes = self.data(p.attributes)
 
-    def _body(self, f: Function) -> None:
-        computing: list[tuple[Instruction, ty.Type, ty.Type]] = []
-        carried = self.carriers
-        for i in f.instructions():
-            source = i._operands[0].type if i._operands else i.type
-            if i.form.name in _COMPUTES and (
-                element(source) in carried or element(i.type) in carried
-            ):
-                computing.append((i, source, i.type))
+    def _computing(self, f: Function) -> list[tuple[Instruction, ty.Type, ty.Type]]:
+        """What computes with carried types: of which type, and to which."""
+        found = [(i, i._operands[0].type if i._operands else i.type, i.type)
+                 for i in f.instructions() if i.form.name in _COMPUTES]
+        return [x for x in found if not self.carriers.keys().isdisjoint(map(element, x[1:]))]
+
+    def _body(
+        self, f: Function, computing: list[tuple[Instruction, ty.Type, ty.Type]]
+    ) -> None:
         done: set[Value] = set()
         for i in f.instructions():
             new = tuple(map(self.constant, i._operands))

@@ -65,6 +65,8 @@ class _SelectedOperands:
         return self.s.address(self.i.operands[k]).modifier
 
     def number(self, k: int) -> int:
+        if k >= len(self.i.operands):  # a flag that an older version lacks
+            return 0
         v = self.i.operands[k]
         if not isinstance(v, Constant):
             raise self.s.fail(f"{self.i.aux.callee.name} without a literal operand {k}")
