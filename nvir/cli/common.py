@@ -386,7 +386,8 @@ def choose_loop(
 
 
 def knobs_of(settings: tuple[str, ...], policy: Policy) -> Knobs:
-    """The knobs of `--knob`, with a word on those that nothing reads under the policy."""
+    """The knobs of `--knob`, with a word on those that nothing reads under the policy, and at the
+    end on settings of blocks that no pass asked about."""
     from nvir.passes.knobs import Knobs, knob
 
     with command_line():
@@ -398,7 +399,18 @@ def knobs_of(settings: tuple[str, ...], policy: Policy) -> Knobs:
             why = f"policy {policy} does not read it; give --policy {row.policy}"
         if why:
             click.echo(f"warning: knob {name} changes nothing: {why}", err=True)
+    click.get_current_context().call_on_close(functools.partial(_tell_unmet, made, policy))
     return made
+
+
+def _tell_unmet(knobs: Knobs, policy: Policy) -> None:
+    from nvir.passes.knobs import knob
+
+    for name, block in knobs.unmet():
+        row = knob(name)
+        if not (row.inert or row.is_silent(policy)):
+            click.echo(f"warning: knob {name}@{block} changes nothing: no pass asked for it at a "
+                       f"block {block}", err=True)
 
 
 @contextlib.contextmanager

@@ -58,7 +58,8 @@ def command(name: str | None, other: str | None, as_json: bool, output: str | No
         body = {"names": [one.name, two.name],
                 "differences": [{"key": k, "values": [a, b]} for k, a, b in apart]}
         rows = [(k, _shown(a), _shown(b)) for k, a, b in apart if k != "name"]
-        lines = _aligned([("key", one.name, two.name), *rows])
+        lines = _aligned([("key", one.name, two.name), *rows]) if rows else [
+            f"{one.name} and {two.name} are equal"]
     if as_json:
         from nvir.sm.profile_file import SCHEMA
 

@@ -218,6 +218,7 @@ class Knobs:
         self.policy: Policy = policy
         self._values: dict[str, Any] = {}
         self._blocks: dict[tuple[str, str], Any] = {}
+        self._met: set[tuple[str, str]] = set()  # of them those that a pass asked for
         for name, value in (values or {}).items():
             self.set(name, value)
 
@@ -269,12 +270,23 @@ class Knobs:
         if block is not None and self._blocks:
             for place in (f"{function}:{block}", block):
                 if (name, place) in self._blocks:
+                    self._met.add((name, place))
                     return True, self._blocks[name, place]
         return (True, self._values[name]) if name in self._values else None
 
     def overrides(self) -> dict[str, Any]:
-        """What was set, by `NAME` and `NAME@BLOCK`: `Knobs(k.overrides())` is a copy."""
+        """What was set, by `NAME` and `NAME@BLOCK`."""
         return self._values | {f"{n}@{b}": v for (n, b), v in self._blocks.items()}
+
+    def copy(self) -> Knobs:
+        """The same, to be changed; what is asked of either counts for both."""
+        made = Knobs(self.overrides(), self.policy)
+        made._met = self._met
+        return made
+
+    def unmet(self) -> list[tuple[str, str]]:
+        """Settings of single blocks that nothing asked for: the knob and the block."""
+        return [key for key in self._blocks if key not in self._met]
 
 
 def knob(name: str) -> Knob:

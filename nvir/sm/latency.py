@@ -65,6 +65,8 @@ CLASSES = {
     )
 }
 
+PIPE_ALONE = 4  # of the notes' table of pipes, where no operation has it
+
 # What an operand has that no rule names. The notes call it the default and do not give its value;
 # assumed: most opcodes that pass through are simple integer ones.
 DEFAULT = SIMPLE

@@ -69,7 +69,9 @@ def document(name: str) -> dict[str, Any]:
 
 def read_user(path: Path) -> Profile:
     """A user's file. Raises `ParseError` for what is wrong in it, `NvirError` if unreadable."""
-    return _Checker(str(path)).build(path.stem, _user(path))
+    data = _user(path)
+    name = data.get("name", path.stem)
+    return _Checker(str(path)).build(name if isinstance(name, str) else path.stem, data)
 
 
 def _user(path: Path) -> dict[str, Any]:
@@ -244,9 +246,15 @@ class _Checker:
 
     def classes(self, value: dict[str, Any], pipes: dict[str, Pipe]) -> dict[int, str]:
         """The pipe of each latency class."""
+        from nvir.sm.latency import CLASSES, PIPE_ALONE
+
+        known = sorted({*CLASSES, PIPE_ALONE})
         for code, pipe in value.items():
             if not code.isdecimal():
                 self.error(f"classes.{code}", "no number of a latency class")
+            elif int(code) not in known:
+                self.error(f"classes.{code}",
+                           f"no latency class (known: {', '.join(map(str, known))})")
             elif not isinstance(pipe, str) or pipe not in pipes:
                 self.error(f"classes.{code}", f"no pipe {pipe!r}{_hint(str(pipe), pipes)}")
         return {} if self.errors else {int(code): pipe for code, pipe in value.items()}

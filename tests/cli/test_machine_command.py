@@ -50,7 +50,20 @@ def test_two_profiles_are_compared_key_by_key(tmp_path: Path):
         "title": [body["differences"][1]["values"][0], "mine"],
     }
     assert "pipes.LSU.units" in nvir_("sm_80_notes", str(mine)).output
-    assert nvir_("sm_80", "sm_80").output.split() == ["key", "sm_80", "sm_80"]
+    assert nvir_("sm_80", "sm_80").output == "sm_80 and sm_80 are equal\n"
+    assert json.loads(nvir_("sm_80", "sm_80", "--json").output)["differences"] == []
+
+
+def test_a_profile_is_called_by_the_name_that_its_file_says(tmp_path: Path):
+    mine = tmp_path / "mine.json"
+    for said, name in ((None, "mine"), ("my chip", "my chip")):
+        mine.write_text(json.dumps(MINE | ({"name": said} if said else {})))
+        assert nvir_("sm_80_notes", str(mine)).output.splitlines()[0].split() == [
+            "key", "sm_80_notes", *name.split()]
+        assert nvir_(str(mine)).output.startswith(f"{name}: mine\n")
+        assert json.loads(nvir_(str(mine), "--json").output)["name"] == name
+    mine.write_text(json.dumps(MINE | {"name": 7}))
+    assert "name: not a name: 7" in nvir_(str(mine)).output
 
 
 @pytest.mark.parametrize(("own", "apart"), [
@@ -76,12 +89,12 @@ def test_what_json_prints_is_a_profile(tmp_path: Path, name: str):
     named = str(mine) if name == "mine" else name
     whole.write_text(nvir_(named, "--json").output)
     body = json.loads(nvir_(named, str(whole), "--json").output)
-    assert [d["key"] for d in body["differences"]] == ["name"]
+    assert body["differences"] == []
     changed = json.loads(whole.read_text())
     changed["pipes"]["LSU"]["units"] = 9
     whole.write_text(json.dumps(changed))
     body = json.loads(nvir_(named, str(whole), "--json").output)
-    assert body["differences"][1]["key"] == "pipes.LSU.units"
+    assert body["differences"][0]["key"] == "pipes.LSU.units"
 
 
 def test_sources_of_the_noted_profile_name_the_classes_that_units_have():
@@ -97,6 +110,8 @@ def test_sources_of_the_noted_profile_name_the_classes_that_units_have():
     ({"6": "ALUU"}, "classes.6: no pipe 'ALUU', did you mean 'ALU'?"),
     ({"6": {"pipe": "ALU"}}, "classes.6: no pipe {'pipe': 'ALU'}"),
     ({"x": "ALU"}, "classes.x: no number of a latency class"),
+    ({"99": "ALU"}, "classes.99: no latency class (known: 1, 4, 6, 7, 8, 9, 10, 11, 12, 14, 16, "),
+    ({"5": "ALU"}, "classes.5: no latency class (known: 1, 4, 6, "),
 ])
 def test_a_wrong_table_of_classes_is_told(tmp_path: Path, classes: dict, message: str):
     mine = tmp_path / "mine.json"

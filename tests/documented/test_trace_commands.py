@@ -279,6 +279,22 @@ def test_a_knob_that_nothing_reads_is_said(tmp_path):
         assert ("policy observed does not read it; give --policy documented" in run.stderr) is said
 
 
+@pytest.mark.seed("KNB-72")
+@pytest.mark.parametrize(("name", "told"), [
+    ("HoistLate@Z", True), ("HoistLate@L", False), ("HoistLate@k:L", False),
+    ("HoistLate@f:L", True), ("UnrollBudget@L", True), ("HoistLate", False),
+])
+def test_a_knob_of_a_block_that_nobody_asked_about_is_said(tmp_path, name, told):
+    """A block that is not there or is another function's, a knob that no block has of its own."""
+    (tmp_path / "k.ptx").write_text(HEAD + "L:" + STEP + "@%p1 bra L;\n" + END)
+    words = ["opt", str(tmp_path / "k.ptx"), "-p", "loop-unroll,licm", "--policy", "documented"]
+    run = CliRunner().invoke(main, [*words, "--knob", f"{name}=1"])
+    assert run.exit_code == 0
+    assert (run.stderr == f"warning: knob {name} changes nothing: no pass asked for it at a block "
+            f"{name.partition('@')[2]}\n") is told
+    assert told or run.stderr == ""
+
+
 @pytest.mark.seed("ASM-09", "ASM-18", "ASM-19", "ASM-20")
 def test_assembly_that_is_not_volatile_is_told_once_by_its_number(tmp_path):
     """`%tid.x` is text, as nvcc has it."""
@@ -384,10 +400,16 @@ def test_phase_24_tells_how_it_came_to_a_class(tmp_path):
 @pytest.mark.seed("STR-02", "STR-05", "STR-10", "STR-21")
 @pytest.mark.parametrize("instance", ["split-structs", "lower-aggr-copies"])
 def test_both_instances_tell_fields_alignments_and_classes(tmp_path, instance):
-    text = """define i32 @f({i32, i64} %v, ptr %p, ptr %q) {
-  %w = load {i8, float}, ptr %p, align 2
-  %x = extractvalue {i8, float} %w, 1
-  store float %x, ptr %q
+    text = """define i32 @f({i32, i64} %v, ptr %p, ptr %q, i1 %c) {
+  %w = load {i8, half}, ptr %p, align 2
+  br i1 %c, label %a, label %b
+a:
+  br label %b
+b:
+  %u = phi {i8, half} [ %w, %0 ], [ undef, %a ]
+  %s = select i1 %c, {i8, half} %u, {i8, half} %w
+  %x = extractvalue {i8, half} %s, 1
+  store half %x, ptr %q
   %y = extractvalue {i32, i64} %v, 0
   ret i32 %y
 }
@@ -396,12 +418,17 @@ def test_both_instances_tell_fields_alignments_and_classes(tmp_path, instance):
         nvir.run_passes(nvir.read_ll(text), instance, policy="documented")
     (which,) = trace.of("STR-02")
     assert (which.inputs["instance"], which.outcome) == (instance, "splits")
-    (split,) = trace.of("STR-05")
+    split, loaded, phi, chosen = trace.of("STR-05")
     assert split.outcome == {"results": ["i32", "i64"], "type": "{ i32, i64 }",
                              "composite": "{ i32, i64 }", "align": 8, "opcode": 32}
+    for e in (loaded, phi, chosen):  # each that is taken apart, not what arrives whole alone
+        assert e.outcome == {"results": ["i8", "half"], "type": "{ i8, half }",
+                             "composite": "{ i8, half }", "align": 2, "opcode": 32}
+    assert [e.inputs["v"].split()[0] for e in (loaded, phi, chosen)] == ["load", "phi", "select"]
     assert [(e.inputs["field"], e.outcome) for e in trace.of("STR-10")] == [(4, 2)]
     (classes,) = trace.of("STR-21")
-    assert classes.outcome == {"i32": ["%r"], "i64": ["%rd"], "i8": ["%rs"], "float": ["%f"]}
+    assert classes.outcome == {"i32": ["%r"], "i64": ["%rd"], "i8": ["%rs"],
+                               "half": ["%h, printed %rs"]}
 
 
 @pytest.mark.seed("UNR-41", "UNR-53")

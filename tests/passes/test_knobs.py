@@ -288,3 +288,38 @@ READ = {
 def test_rows_that_ask_only_for_a_default():
     by_row = {k.row: k for k in all_knobs()}
     assert {row: Knobs().get(by_row[row].name) for row in READ} == READ
+
+
+OBSERVED = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u32 n, .param .u64 t) {{
+.reg .pred %p<9>; .reg .b32 %r<30>; .reg .b64 %rd<9>; .reg .f32 %f<9>;
+ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [t]; ld.param.u32 %r1, [n]; mov.u32 %r2, 0;
+mov.u32 %r3, %tid.x; mov.u32 %r4, 0; mov.f32 %f5, 0f00000000;
+xor.b32 %r6, %r1, 7; xor.b32 %r7, %r3, 9;
+L: {}
+add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;
+st.global.u32 [%rd1], %r4; st.global.f32 [%rd1+4], %f5; ret; }}
+"""
+AROUND = ("mov.u32 %r5, 0; ld.global.nc.u32 %r10, [%rd2]; IN: add.s32 %r4, %r4, %r10; "
+          "add.s32 %r5, %r5, 1; setp.lt.s32 %p2, %r5, %r3; @%p2 bra IN;")
+BETWEEN = ("setp.eq.s32 %p2, %r2, %r3; @%p2 bra M; mad.lo.s32 %r10, %r6, %r7, %r6; "
+           "add.s32 %r4, %r4, %r10; st.global.u32 [%rd1+8], %r4; M:")
+FETCH = ("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd2, {%r2}]; add.f32 %f5, %f5, %f1;"
+         + "mad.lo.s32 %r4, %r4, %r3, %r4;" * 60)
+
+
+@pytest.mark.seed("KNB-38", "KNB-69", "KNB-70")
+@pytest.mark.parametrize(("name", "small", "body", "acts", "stays"), [
+    ("HoistBudget", 0.01, AROUND, "Hoisted", "NotProfitable"),
+    ("HoistLoopInvBudget", 0.001, BETWEEN, "Hoisted", "NotProfitable"),
+    ("UnrollFullInstLimit", 10, FETCH, "PartiallyUnrolled", "NotUnrolledNoFactor"),
+])
+def test_what_noted_budgets_decide_under_policy_observed(name, small, body, acts, stays):
+    """Where their texts say: loops around others, blocks between, a body with a fetch."""
+    assert not knob(name).is_silent("observed")
+    run = "loop-simplify,licm<id=0>" if name.startswith("Hoist") else "loop-simplify,loop-unroll"
+    for knobs, told in (({}, acts), ({name: small}, stays)):
+        made = nvir.run_passes(nvir.read_ptx(OBSERVED.format(body)), run, knobs=knobs)
+        assert told in [r.name for r in made]

@@ -66,6 +66,7 @@ from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings
 from nvir.passes.knobs import Knobs, all_knobs
 from nvir.passes.loop.unroll import loop_unroll
+from nvir.passes.loop.unroll.apply import LARGEST
 from nvir.passes.loop.unroll.loop_unroll import ALWAYS, NEVER, UnrollRecord
 from nvir.passes.loop.unroll.remarks import (
     NOT_UNROLLED,
@@ -582,6 +583,17 @@ def test_the_factor_that_a_knob_sets():
     eight = loop(MAD * 50, 8)
     assert verdict(eight, factor=3).code is UnrollCode.NO_FACTOR  # literally, 12 comes first
     assert verdict(eight, factor=3, literal=False).factor == 3
+
+
+@pytest.mark.seed("UNR-45", "UNR-43", "KNB-28")
+@pytest.mark.parametrize(("factor", "fits"), [(3, True), (99999999, False)])
+def test_copies_for_which_there_is_no_room_are_rejected_by_the_verdict(factor, fits):
+    made = verdict(loop(MAD), factor=factor)
+    assert (made.action, made.code) == (("partial", None) if fits else ("none", UnrollCode.OTHER))
+    room = LARGEST - sum(map(len, kernel(loop(MAD)).blocks))
+    assert fits or made.reason.endswith(f": {factor} copies are more than {room // 6}")
+    _, remarks = run(loop(MAD), LoopUnrollFactor=factor)
+    assert ("PartiallyUnrolled" if fits else "NotUnrolledOther") in [r.name for r in remarks]
 
 
 # ------------------------------------------------------------------------ step M

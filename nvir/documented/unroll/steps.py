@@ -39,6 +39,7 @@ from nvir.documented.unroll.facts import (
 )
 from nvir.ir import Block, Function, Instruction, Loop, OpKind, natural_loops
 from nvir.ir.text.trace import looking_at, note, step
+from nvir.passes.loop.unroll.apply import copies_that_fit
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals
 from nvir.passes.loop.unroll.wishes import overridden
 
@@ -484,6 +485,9 @@ class _Flow:
             factor = within_budget(factor, cost, limit, T)
             if factor <= 1 < wanted:
                 return reject(UnrollCode.NO_FACTOR, "O", f"2·{cost} > {limit}")
+        most = copies_that_fit(loop, self.state.instructions)
+        if factor > most:
+            return reject(UnrollCode.OTHER, "P", f"{factor} copies are more than {most}")
         fits = stride_fits(exit.kind, exit.stride, factor, exit.trip.variable.bits)
         if whole and fits:
             pieces = rest_pieces(loop, factor, swaps(loop, exit, convergence(loop)), rules)

@@ -27,12 +27,25 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
-from nvir.ir import I1, I8, I64, VOID, Block, Function, Instruction, OpKind, PointerType, Type
+from nvir.ir import (
+    BFLOAT,
+    I1,
+    I8,
+    I64,
+    VOID,
+    Block,
+    Function,
+    Instruction,
+    OpKind,
+    PointerType,
+    Type,
+)
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.nvvm import Builder, const, declare, variable
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
 from nvir.ir.ssa.rewrite import substitute
 from nvir.ir.text.trace import Brief, is_traced, note, step
+from nvir.ir.types import HALF
 from nvir.ir.values import Argument, Constant, Undef, Value, undef
 from nvir.passes.aggregate.copies import aligned_at
 from nvir.passes.aggregate.leaves import (
@@ -88,8 +101,10 @@ def split_values(f: Function, limits: SplitLimits, ctx: Context) -> bool:
 
 
 def _prefixes(t: Type) -> list[str]:
-    """Of the registers that a leaf lies in, as PTX has them."""
-    return [PREFIXES[p.reg.name] for p in parts(t)]
+    """Of the registers that a leaf lies in, as PTX has them. Halves lie in what the notes call
+    `%h`, which text prints as `%rs` (GAP-11)."""
+    return [("%h, printed " if p.scalar in (HALF, BFLOAT) else "") + PREFIXES[p.reg.name]
+            for p in parts(t)]
 
 
 class _Splitter:
@@ -240,9 +255,16 @@ class _Splitter:
         for leaf, align in aligned(decomposed(t), said_alignment(i) or align_of(t)):
             q = self.address(p, leaf.offset)
             out.append(b.insert(spelling, (q,), leaf.type, "split", align))
-        self.parts[i] = out
-        self.dead.append(i)
+        self.split(i, out)
         self.tell(i, "a load", t, "each leaf is loaded by itself")
+
+    def split(self, i: Instruction, into: list[Value]) -> None:
+        """An aggregate gives way to its leaves. They are the results of its splitStruct: what would
+        name each a second time is not made."""
+        self.parts[i] = into
+        self.dead.append(i)
+        if is_traced():
+            note("STR-05", "splitStruct", _split_told(into, i), v=i)
 
     def address(self, p: Value, offset: int, name: str = "ptr") -> Value:
         if not offset:
@@ -295,25 +317,22 @@ class _Splitter:
             b.insert("phi", (), leaf.type, f"{i.name or 'phi'}.{k}", ())
             for k, leaf in enumerate(decomposed(i.type))
         ]
-        self.parts[i] = list(new)
         self.phis.append((i, new))
-        self.dead.append(i)
+        self.split(i, list(new))
         self.tell(i, "a phi", i.type, "one phi a leaf")
 
     def select(self, i: Instruction) -> None:
         c, x, y = i.operands
         b = self.at(i)
-        self.parts[i] = [
+        self.split(i, [
             p if p is q else b.select(c, p, q, i.name or "")
             for p, q in zip(self.leaves_of(x), self.leaves_of(y), strict=True)
-        ]
-        self.dead.append(i)
+        ])
         self.tell(i, "a select", i.type, "one select a leaf")
 
     def freeze(self, i: Instruction) -> None:
         b = self.at(i)
-        self.parts[i] = [b.freeze(x, i.name or "") for x in self.leaves_of(i.operands[0])]
-        self.dead.append(i)
+        self.split(i, [b.freeze(x, i.name or "") for x in self.leaves_of(i.operands[0])])
         self.tell(i, "a freeze", i.type, "one freeze a leaf")
 
     def insert(self, i: Instruction) -> None:

@@ -293,7 +293,7 @@ class LoopDecisions:
         def differs(x: Any) -> Decision | None:
             """The decision with the knob at `x` where it is another one."""
             try:
-                knobs = Knobs(self.knobs.overrides(), self.knobs.policy)
+                knobs = self.knobs.copy()
                 knobs.set(knob.name, x)
             except NvirError:
                 return None  # out of the knob's range

@@ -78,6 +78,11 @@ def unroll(
         return outcomes
 
 
+def copies_that_fit(loop: Loop, instructions: int) -> int:
+    """Copies of a loop for which a function of so many instructions has room."""
+    return max(LARGEST - instructions, 0) // max(sum(map(len, loop.blocks)), 1)
+
+
 def _test(loop: Loop, trips: dict[Block, TripCount | None]) -> Test | None:
     """The counted exit, if it runs once an iteration and is a plain branch."""
     trip = trips[loop.header]
