@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from nvir.toolchain.errors import ToolError
@@ -43,8 +43,9 @@ def disassemble(
     *,
     live: bool = True,
     lines: Literal["source", "ptx"] | None = None,
+    only: Container[str] | None = None,
 ) -> dict[str, list[SassInstruction]]:
-    """A cubin's instructions by function, with their encodings.
+    """A cubin's instructions by function, with their encodings; of all functions, or of some.
 
     `live` adds the live registers of each. `lines` adds where each comes from: the source
     line that `.loc` gave, or the line of the PTX text; both need ptxas' `-lineinfo`.
@@ -54,11 +55,11 @@ def disassemble(
 
     wanted = ("-c", "-hex", "-plr", "-lrm", "count") if live else ("-c", "-hex")
     if lines is None:
-        return read_sass(nvdisasm(cubin, wanted))
-    placed = read_sass(nvdisasm(cubin, ("-c", "-hex", _LINE_OPTION[lines])))
+        return read_sass(nvdisasm(cubin, wanted), only)
+    placed = read_sass(nvdisasm(cubin, ("-c", "-hex", _LINE_OPTION[lines])), only)
     if not live:
         return placed
-    counted = read_sass(nvdisasm(cubin, wanted))
+    counted = read_sass(nvdisasm(cubin, wanted), only)
     return {name: _with_lines(code, placed[name]) for name, code in counted.items()}
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 import attrs
 
@@ -92,8 +92,10 @@ _BRANCH_TARGETS = re.compile(r'BRANCH_TARGETS ([^"]+)"')
 _NO_TARGET = frozenset({"RET", "BRX", "BRXU", "JMX", "JMXU"})  # their label is only a base
 
 
-def read_sass(text: str) -> dict[str, list[SassInstruction]]:
-    """nvdisasm's listing as instructions by function (one a text section).
+def read_sass(
+    text: str, only: Container[str] | None = None
+) -> dict[str, list[SassInstruction]]:
+    """nvdisasm's listing as instructions by function (one a text section); of all, or of some.
 
     A function that ptxas kept inside a kernel's section belongs to that kernel. Lines of
     other kinds are passed over, so the listing may be of any release.
@@ -108,7 +110,8 @@ def read_sass(text: str) -> dict[str, list[SassInstruction]]:
             columns = _column_names(cells[1], columns)
         if section := _SECTION.match(line):
             name = section[1] or section[2]
-            current = functions.setdefault(name, _Function())
+            wanted = only is None or name in only
+            current = functions.setdefault(name, _Function()) if wanted else None
         elif _OTHER_SECTION.match(line):
             current = None
         elif current is not None:

@@ -53,9 +53,9 @@ def bodies(
         for s in file.sections if s.name.startswith(".text.")
     }
     if None in found.values():
-        listing = disassemble(content, live=False, lines=lines)
-        found |= {name: [_step(one) for one in code] for name, code in listing.items()
-                  if found.get(name) is None}
+        missing = {name for name, code in found.items() if code is None}
+        listing = disassemble(content, live=False, lines=lines, only=missing)
+        found |= {name: [_step(one) for one in code] for name, code in listing.items()}
     made = {name: _body(name, code, arch, profile) for name, code in found.items() if code}
     if lines == "ptx":
         for body in made.values():

@@ -26,6 +26,7 @@ from nvir.analysis.induction import constant_of, trip_count
 from nvir.assembler.unroll.miscounts import miscount
 from nvir.ir.block import NOUNROLL, Block
 from nvir.ir.clone import clone_function
+from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
@@ -46,9 +47,7 @@ from nvir.passes.loop.unroll.transform import UNROLLED
 from nvir.passes.loop.version.loop_version import version
 from nvir.passes.registry import all_passes
 
-FACTORS = (8, 2, 4)  # in each list those first that win most often
-DEPTHS = (4, 1, 2)
-BOTH = ((2, 1), (4, 1), (2, 2))
+MANY = 8  # copies beyond which the body has to be small
 REST = 64  # a mask below this is that of a remainder
 SLOW = 1 << 21  # added to the numbers of a loop that runs only where operands overlap
 LATE = 1 << 20  # added to those of a loop that does what its pipeline leaves
@@ -80,7 +79,13 @@ class LoopSetting:
         return ", ".join(parts) or "as it is"
 
 
-APART = (LoopSetting(4), LoopSetting(), LoopSetting(8), LoopSetting(None, 1), LoopSetting(2))
+# those first that win most often beside the ones before them
+SETTINGS = (
+    LoopSetting(0), LoopSetting(8), LoopSetting(apart=True), LoopSetting(None, 4), LoopSetting(2),
+    LoopSetting(16), LoopSetting(None, 1), LoopSetting(4), LoopSetting(4, apart=True),
+    LoopSetting(None, 2), LoopSetting(8, apart=True), LoopSetting(2, 1), LoopSetting(4, 1),
+    LoopSetting(None, 1, apart=True), LoopSetting(2, apart=True), LoopSetting(2, 2),
+)
 
 
 @attrs.frozen
@@ -124,15 +129,14 @@ def loop_settings(loop: Loop, trips: int | None, most: int | None) -> Iterator[L
         return
     size = sum(1 for b in loop.blocks for i in b if not i.form.op.pseudo)
     bound = trips if trips is not None else most
-    wide = [f for f in FACTORS if f * size <= LARGEST and (bound is None or f < bound)]
-    if trips is not None and trips > 1 and trips * size <= LARGEST:
-        yield LoopSetting(0)
-    yield from (LoopSetting(f) for f in wide)
-    if len(loop.blocks) == 1 and (bound is None or bound >= 4):
-        yield from (
-            attrs.evolve(s, apart=True) for s in APART if s.unroll is None or s.unroll in wide)
-        yield from (LoopSetting(None, d) for d in DEPTHS)
-        yield from (LoopSetting(f, d) for f, d in BOTH if f in wide)
+    plain = len(loop.blocks) == 1 and (bound is None or bound >= 4)
+    for s in SETTINGS:
+        copies = (s.unroll or 1) if s.unroll != 0 else trips or 0
+        fits = copies * size <= (LARGEST if copies <= MANY else LARGEST // 4)
+        fits &= trips == copies > 1 if s.unroll == 0 else (
+            copies == 1 or bound is None or copies < bound)
+        if fits and (plain or not (s.depth or s.apart)):
+            yield s
     yield last
 
 
@@ -149,6 +153,15 @@ def changed(
     kernel: Function, settings: Choices, name: str, ctx: Context
 ) -> tuple[Function | None, str]:
     """A copy of a kernel with these settings, or None and the reason."""
+    made, why = attempt(kernel, settings, name, ctx)
+    return (made if isinstance(made, Function) else None), why
+
+
+def attempt(
+    kernel: Function, settings: Choices, name: str, ctx: Context
+) -> tuple[Function | str, str]:
+    """A copy of a kernel with these settings, or the header of the loop that is not to be changed
+    so, and the reason."""
     copy = clone_function(kernel)
     copy.name = name
     if copy.cfg_state != "fresh":
@@ -161,9 +174,12 @@ def changed(
                 plain_test(loop)
     for header, setting in settings.loops:
         block = next((b for b in copy.blocks if b.name == header), None)
-        why = _apply(block, setting, ctx) if block is not None else f"no loop {header}"
+        try:
+            why = _apply(block, setting, ctx) if block is not None else f"no loop {header}"
+        except NvirError as e:
+            why = str(e)
         if why:
-            return None, why
+            return header, why
     if settings.launch is not None:
         copy.directives[settings.launch[0]] = (settings.launch[1],)
     if settings.loops:

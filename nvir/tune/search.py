@@ -1,8 +1,10 @@
 """Which candidates of a kernel are tried, and which is taken.
 
 First each loop by itself, the settings of all kernels in one module, in turn until the file's
-candidates are large enough; then the best settings of
-several loops together, the most gainful first, and launch bounds, in a second one.
+candidates are large enough; then the best settings of several loops together, the most gainful
+first, and launch bounds, in a second one. Where the settings of each loop by itself have more than
+ALONE of the room, a candidate is a setting of every loop of its kernel, and its cycles are told
+apart by loops.
 
 A candidate is out where it spills more than the kernel as it is, where no block fits an SM, or
 where one of its figures, one warp's cycles or those at full occupancy, is more than WORSE of the
@@ -18,7 +20,6 @@ Cost    a copy, assembly and judgement of each candidate, of at most `Launches.m
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from heapq import heapify, heappop, heappush
 from typing import Literal
 
@@ -36,9 +37,10 @@ from nvir.sm.profile import Profile
 from nvir.tune.assembled import Code, assemble, numbered, predict_all
 from nvir.tune.candidates import (
     AS_IT_IS,
-    FACTORS,
+    MANY,
     Choices,
     LoopSetting,
+    attempt,
     changed,
     clean,
     context,
@@ -55,6 +57,7 @@ TIE = 1.01
 MODEL_ERROR = 1.05  # by which a predicted win has to be larger than nothing
 COUNTED = 0.1  # of a loop's iterations: how far those of two candidates may be apart
 MOST = 40_000  # instructions of all candidates of a file
+ALONE = 0.5  # of these, what settings of each loop by itself may have
 LOOPS = 8  # of a kernel, those that run most instructions
 PROBED = 4000  # instructions of a kernel up to which counts of loops not asked for are looked up
 CROWDED = 2  # candidates that are tried again with fewer registers
@@ -188,18 +191,20 @@ def _kernel(module: Module, name: str) -> Function:
 
 def _propose(searches: Sequence[_Search], room: int) -> None:
     """Each loop by itself, as long as there is room: settings in turn, more of loops that run a
-    larger share of their kernel's instructions."""
+    larger share of their kernel's instructions. Where there is no room for that, a setting of
+    each loop of a kernel at a time, more of kernels that are small for the loops that they have."""
     room -= sum(s.begin() for s in searches)
-    loops = [(s, share, settings) for s in searches for share, settings in s.singles()]
-    turns = [(-share, n, 1) for n, (_, share, _) in enumerate(loops)]
-    heapify(turns)
-    while turns:
-        _, n, tried = heappop(turns)
-        s, share, settings = loops[n]
-        choice = next(settings, None)
-        if choice is not None:
-            room -= s.try_single(choice, room)
-            heappush(turns, (-share / (tried + 1), n, tried + 1))
+    jointly = sum(s.demand() for s in searches) > room * ALONE
+    turns = [(s, share, queues) for s in searches for share, queues in s.turns(jointly)]
+    heap = [(-share, n, 1) for n, (_, share, _) in enumerate(turns)]
+    heapify(heap)
+    while heap:
+        _, n, tried = heappop(heap)
+        s, share, queues = turns[n]
+        size = s.try_turn(queues, room)
+        if size is not None:
+            room -= size
+            heappush(heap, (-share / (tried + 1), n, tried + 1))
     for s in searches:
         s.room = room // len(searches)
 
@@ -241,6 +246,8 @@ class _Search:
         self.pending: dict[Choices, Function] = {}
         self.single: Mapping[int, int] | None = None
         self.runs: dict[str, float] = {}
+        self.by_loop: dict[str, dict[LoopSetting | None, tuple[float, float, float]]] = {}
+        self.jointly = False
         self.probe: Choices | None = None
         self.tried: set[Choices] = set()
         self.room = 0  # instructions that may still be tried
@@ -252,38 +259,89 @@ class _Search:
         for, one that only shows their counts: of most copies the assembler leaves those that it
         knows to be run."""
         loops = tuple((x.name, LoopSetting(1)) for x in self.found.loops)
-        size = self._add(AS_IT_IS) + (self._add(Choices(loops)) if loops else 0)
+        size = self._add(AS_IT_IS)[0] + (self._add(Choices(loops))[0] if loops else 0)
         others = [x for x in Analyses.of(self.kernel).loops
                   if x.is_innermost and self.request.loop not in ("", x.header.name)]
         if others and sum(map(len, self.kernel.blocks)) <= PROBED:
-            most = LoopSetting(max(FACTORS))
+            most = LoopSetting(MANY)
             self.probe = Choices(tuple((str(x.header.name), most) for x in others))
-            size += self._add(self.probe)
-            self.found.refused = [x for x in self.found.refused if x[0] != self.probe]
+            size += self._add(self.probe)[0]
+            self.found.refused.clear()
         return size
 
-    def singles(self) -> Iterator[tuple[float, Iterator[Choices]]]:
-        """Of each loop its share of the kernel's instructions, and the settings to be tried."""
-        loops = {str(x.header.name): x for x in Analyses.of(self.kernel).loops}
-        chosen = [x for x in self.found.loops if self.request.loop in ("", x.name)]
+    def turns(self, jointly: bool) -> Iterator[tuple[float, _Queues]]:
+        """Settings to be tried: of each loop, with its share of the kernel's instructions; or of
+        all loops together."""
+        self.jointly = jointly
+        queues = {x.name: self._settings(x) for x in self._asked(len(self.found.loops))}
+        if jointly:
+            if queues:
+                yield len(queues) / self._size(), queues
+            return
+        chosen = self._asked()
         total = sum(map(_work, chosen))
-        for x in sorted(chosen, key=_work, reverse=True)[:LOOPS]:
-            settings = loop_settings(loops[x.name], self.known.get(x.name), self.most.get(x.name))
-            every = together(settings) if self.request.every else settings
-            yield _work(x) / total, map(partial(_single, x.name), every)
+        for x in chosen:
+            yield _work(x) / total, {x.name: queues[x.name]}
 
-    def try_single(self, choice: Choices, room: int) -> int:
-        """Try a setting where it has room; its instructions."""
-        if room >= sum(map(len, self.kernel.blocks)):
-            return self._add(choice)
-        self.found.refused.append((choice, FULL))
-        return 0
+    def demand(self) -> int:
+        """About how many instructions each setting of each loop by itself has."""
+        return sum(
+            self._size() + len(x.own) * max((s.unroll or 1) - 1, 0)
+            for x in self._asked() for s in self._settings(x)
+        )
+
+    def _asked(self, most: int = LOOPS) -> list[KernelLoop]:
+        chosen = [x for x in self.found.loops if self.request.loop in ("", x.name)]
+        return sorted(chosen, key=_work, reverse=True)[:most]
+
+    def _settings(self, x: KernelLoop) -> Iterator[LoopSetting]:
+        loop = next(k for k in Analyses.of(self.kernel).loops if k.header.name == x.name)
+        settings = loop_settings(loop, self.known.get(x.name), self.most.get(x.name))
+        return together(settings) if self.request.every else settings
+
+    def _size(self) -> int:
+        return sum(map(len, self.kernel.blocks))
+
+    def try_turn(self, queues: _Queues, room: int) -> int | None:
+        """Try the next setting of each loop that takes it, where it has room; its instructions, or
+        None where there is none."""
+        taken = {h: s for h, q in queues.items() if (s := next(q, None)) is not None}
+        while taken:
+            if room < self._size():
+                self.found.refused += ((_single(h, s), FULL) for h, s in taken.items())
+                return 0
+            order = (x.name for x in self.found.loops if x.name in taken)
+            size, at = self._add(Choices(tuple((h, taken[h]) for h in order)))
+            if not at:
+                return size
+            other = next(queues[at], None)
+            if other is not None:
+                taken[at] = other
+            else:
+                del taken[at]
+        return None
 
     def combine(self) -> None:
         """The best settings of several loops together, and launch bounds for the best."""
         if not self.found.candidates:
             return
         base = self.found.candidates[0]
+        sets = [AS_IT_IS, *(self._sets_by_loops() if self.jointly else self._sets(base))]
+        for settings in sets[1:]:
+            self._add(settings)
+        if self.request.launch_bounds:
+            for c in self._crowded(base):
+                self._add(attrs.evolve(c.settings, launch=self._limit(base.blocks_per_sm, c)))
+            always = (AS_IT_IS, *sets[-1:], *sets[1:2])
+            plain = (c.settings for c in self.found.candidates if self.request.every
+                     and not any(s.depth or s.apart for _, s in c.settings.loops))
+            for settings in dict.fromkeys((*always, *plain)):
+                for launch in self._launches(base):
+                    if settings in always or self.room > 0:
+                        self.room -= self._add(attrs.evolve(settings, launch=launch))[0]
+
+    def _sets(self, base: Judged) -> Iterator[Choices]:
+        """The best setting of the loop that gains most, of the two that do, and so on."""
         best: dict[str, Judged] = {}
         for c in self._eligible():
             if len(c.settings.loops) == 1 and not c.settings.launch:
@@ -294,23 +352,29 @@ class _Search:
             (c for c in best.values() if c.cycles.full < base.cycles.full),
             key=lambda c: c.cycles.full,
         )
-        order = [x.name for x in self.found.loops]
-        sets = [AS_IT_IS]
         for k in range(1, len(gains) + 1):
-            loops = sorted((p for c in gains[:k] for p in c.settings.loops),
-                           key=lambda p: order.index(p[0]))
-            sets.append(Choices(tuple(loops)))
-            self._add(sets[-1])
-        if self.request.launch_bounds:
-            for c in self._crowded(base):
-                self._add(attrs.evolve(c.settings, launch=self._limit(base.blocks_per_sm, c)))
-            always = (AS_IT_IS, *sets[-1:], *sets[1:2])
-            plain = (c.settings for c in self.found.candidates if self.request.every
-                     and not any(s.depth or s.apart for _, s in c.settings.loops))
-            for settings in dict.fromkeys((*always, *plain)):
-                for launch in self._launches(base):
-                    if settings in always or self.room > 0:
-                        self.room -= self._add(attrs.evolve(settings, launch=launch))
+            yield self._choices(p for c in gains[:k] for p in c.settings.loops)
+
+    def _sets_by_loops(self) -> Iterator[Choices]:
+        """The settings that each loop was fastest with at the occupancy of the kernel as it is, and
+        at that which they had: of the loop that gains most, of half of those that do, of all."""
+        for at in (0, 1):
+            gains = []
+            for name, found in self.by_loop.items():
+                base = found[None]
+                fit = [(x[at], s) for s, x in found.items()
+                       if s is not None and x[2] <= base[2] * WORSE]
+                best, setting = min(fit, key=lambda x: x[0], default=(base[at], None))
+                if setting is not None and best * TIE < base[at]:
+                    gains.append((best - base[at], name, setting))
+            gains.sort(key=lambda x: x[0])
+            for k in dict.fromkeys((1, (len(gains) + 1) // 2, len(gains))):
+                if gains:
+                    yield self._choices((name, s) for _, name, s in gains[:k])
+
+    def _choices(self, loops: Iterable[tuple[str, LoopSetting]]) -> Choices:
+        order = [x.name for x in self.found.loops]
+        return Choices(tuple(sorted(loops, key=lambda p: order.index(p[0]))))
 
     def _crowded(self, base: Judged) -> list[Judged]:
         """The best that only lose by their registers: with as many blocks as the kernel as it is
@@ -350,23 +414,20 @@ class _Search:
             return "minnctapersm", blocks
         return ("maxnreg", registers) if "minnctapersm" not in directives else None
 
-    def _add(self, settings: Choices) -> int:
-        """Make a candidate; its instructions."""
+    def _add(self, settings: Choices) -> tuple[int, str]:
+        """Make a candidate; its instructions, and the loop that is not to be changed so, or ""."""
         if settings in self.tried:
-            return 0
+            return 0, ""
         self.tried.add(settings)
         name = f"{self.kernel.name}__{len(self.tried)}"
-        try:
-            made, why = changed(self.kernel, settings, name, self.ctx)
-        except NvirError as e:
-            made, why = None, str(e)
-        if made is None:
-            self.found.refused.append((settings, why))
-            return 0
+        made, why = attempt(self.kernel, settings, name, self.ctx)
+        if isinstance(made, str):
+            self.found.refused.append((_single(made, dict(settings.loops)[made]), why))
+            return 0, made
         self.pending[settings] = made
         size = sum(map(len, made.blocks))
         self.found.tried += size
-        return size
+        return size, ""
 
     # ------------------------------------------------------------------- figures
 
@@ -396,19 +457,37 @@ class _Search:
             warps = blocks * -(-self.found.block // 32) / PARTITIONS
             w = weights(c.body, self.found.loops, self.single, self.profile)
             runs = executed(c.body, self.found.loops, self.single, w, self.profile)
-            if self.found.candidates and not self._agrees(runs):
-                self.found.refused.append((settings, "how often its loops run cannot be told"))
-                continue
             self.runs = self.runs or runs
             time = kernel_time(c.body, self.profile, w, self.request.level)
+            self._note(settings, time, warps, runs)
+            if not all(self._agrees(x, runs) for x in self.runs):
+                self.found.refused.append((settings, "how often its loops run cannot be told"))
+                continue
             self.found.candidates.append(Judged(
                 len(self.found.candidates), settings, c.registers, c.spill_bytes, blocks,
                 time.cycles(warps), time, c.shared, time.of_loops(warps),
             ))
 
-    def _agrees(self, runs: Mapping[str, float]) -> bool:
-        """Whether a candidate's loops run as often as the kernel's, by their weights."""
-        return all(abs(runs[k] - n) <= COUNTED * n for k, n in self.runs.items())
+    def _note(
+        self, settings: Choices, time: KernelTime, warps: float, runs: Mapping[str, float]
+    ) -> None:
+        """Keep the cycles of each loop: at the occupancy of the kernel as it is, at this one, and
+        of a warp alone."""
+        if settings == AS_IT_IS:
+            self.warps = warps
+            changes: dict[str, LoopSetting | None] = dict.fromkeys(x.name for x in self.found.loops)
+        else:
+            changes = {**dict(settings.loops)}
+        figures = [time.of_loops(w) for w in (self.warps, warps, 1.0)]
+        for name, setting in changes.items():
+            if self._agrees(name, runs):
+                self.by_loop.setdefault(name, {}).setdefault(
+                    setting, (figures[0][name], figures[1][name], figures[2][name]))
+
+    def _agrees(self, loop: str, runs: Mapping[str, float]) -> bool:
+        """Whether a candidate's loop runs as often as the kernel's, by its weights."""
+        n = self.runs.get(loop)
+        return n is None or abs(runs[loop] - n) <= COUNTED * n
 
     def _occupancy(self, registers: int, shared: int) -> Occupancy:
         return occupancy(self.profile, registers, self.found.block, self.request.dynamic_smem,
@@ -448,6 +527,9 @@ class _Search:
 def _beats(a: Judged, b: Judged) -> bool:
     pairs = ((a.cycles.one_warp, b.cycles.one_warp), (a.cycles.full, b.cycles.full))
     return all(x <= y for x, y in pairs) and any(x < y for x, y in pairs)
+
+
+_Queues = dict[str, Iterator[LoopSetting]]  # by header: what is yet to be tried
 
 
 def _single(loop: str, setting: LoopSetting) -> Choices:

@@ -302,12 +302,28 @@ def test_what_room_there_is_goes_to_all_loops_and_what_is_left_out_is_said():
     found = tune(module, SM_80, "sm_80", Launches(most=6 * size), judge="model")
     softmax = found.kernels[0]
     out = {header for s, why in softmax.refused if why == FULL for header, _ in s.loops}
-    tried = {s.settings.loops[0][0] for s in softmax.candidates if len(s.settings.loops) == 1}
+    tried = {p for c in softmax.candidates for p in c.settings.loops}
     assert out
-    assert tried == {x.name for x in softmax.loops}
+    assert {(x.name, LoopSetting(8)) for x in softmax.loops} <= tried
     lines = [line for line, _ in tuning_lines(found, module)]
     left = sum(why == FULL for _, why in softmax.refused)
     assert any(f"{left} settings were not tried" in line for line in lines)
+
+
+@needs_ptxas
+def test_settings_of_all_loops_at_a_time_find_what_those_of_each_do():
+    """Where there is no room for each loop by itself, a candidate tells of every loop in it."""
+    module = read_ptx(EXAMPLES / "softmax.sm_80.ptx")
+    size = sum(map(len, module["softmax"].blocks))
+    alone, jointly = (
+        tune(module, SM_80, "sm_80", Launches(most=most)).kernels[0]
+        for most in (10_000 * size, 20 * size)
+    )
+    loops = {x.name for x in alone.loops}
+    several = [c for c in jointly.candidates if {h for h, _ in c.settings.loops} == loops]
+    assert len(several) > len([c for c in alone.candidates if len(c.settings.loops) == len(loops)])
+    assert jointly.tried < alone.tried
+    assert jointly.winner.cycles.full <= alone.winner.cycles.full * WORSE
 
 
 def test_code_of_no_instruction_costs_nothing():
