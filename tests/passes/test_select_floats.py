@@ -143,6 +143,34 @@ def test_they_stay_apart_otherwise_and_ptxas_is_kept_from_fusing_them():
     assert "fma" not in text
 
 
+COMPLEX = """define void @f(ptr %p, float %a, float %b) {{
+  %x = fmul contract float %a, %a
+  %y = fmul contract float %b, %b
+  %s = fadd contract float {0}
+  %t = fsub contract float {1}
+  %n = fadd contract float %s, %t
+  {2}
+  store float %n, ptr %p
+  ret void
+}}"""
+
+
+@pytest.mark.parametrize(("sum", "difference"), [
+    ("%x, %y", "%x, %y"), ("%y, %x", "%x, %y"), ("%x, %y", "%y, %x")])
+def test_a_product_of_several_sums_goes_into_all(sum, difference):
+    """The same one into each, however they are written."""
+    text = ptx(COMPLEX.format(sum, difference, ""))
+    assert (text.count("mul.f32"), text.count("fma.rn.f32")) == (1, 2)
+
+
+@pytest.mark.parametrize("other", [
+    "store float %x, ptr %p\n  store float %y, ptr %p",  # both are wanted by themselves
+    "%m = fmul contract float %x, %y\n  store volatile float %m, ptr %p"])
+def test_a_product_that_is_wanted_by_itself_goes_into_no_sum(other):
+    text = ptx(COMPLEX.format("%x, %y", "%x, %y", other))
+    assert "fma" not in text
+
+
 def test_contraction_computes_a_fused_product():
     import nvir
 

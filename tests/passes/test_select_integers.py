@@ -167,6 +167,27 @@ def test_products_of_extended_numbers_are_wide():
     assert "cvt" not in text
 
 
+@pytest.mark.parametrize(("how", "wide"), [("zext nneg", "mul.wide.s32"), ("zext", "")])
+def test_a_wide_product_stays_wide_in_a_sum(how, wide):
+    """mad.lo of 64 bits is four products; a number without a sign extends either way."""
+    text = ptx(f"""define i64 @f(i32 %x, i32 %y, i64 %z) {{
+      %a = sext i32 %x to i64
+      %b = {how} i32 %y to i64
+      %p = mul i64 %a, %b
+      %s = add i64 %p, %z
+      ret i64 %s
+    }}""")
+    assert (wide or "mad.lo.s64") in text
+    assert ("mad" in text) != bool(wide)
+
+
+def test_half_of_a_number_takes_its_sign_bit():
+    text = ptx("define i32 @f(i32 %x) {\n %q = sdiv i32 %x, 2\n ret i32 %q\n}")
+    assert (text.count("shr.u32"), text.count("shr.s32")) == (1, 1)
+    text = ptx("define i32 @f(i32 %x) {\n %q = sdiv i32 %x, 4\n ret i32 %q\n}")
+    assert text.count("shr.s32") == 2
+
+
 def test_products_of_mixed_signs_are_not_wide():
     text = ptx("""define i64 @f(i32 %x, i32 %y) {
       %a = sext i32 %x to i64

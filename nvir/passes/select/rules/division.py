@@ -49,7 +49,7 @@ def _by_power(s: Selector, sign: str, what: str, w: int, a: Value, k: int) -> Va
     which rounds down, rounds towards 0."""
     if sign == "u":
         return s.op(f"shr.u{w}", a, k) if what == "div" else s.op(f"and.b{w}", a, (1 << k) - 1)
-    minus = s.op(f"shr.s{w}", a, w - 1)
+    minus = a if k == 1 else s.op(f"shr.s{w}", a, w - 1)  # of which the top k bits count
     raised = s.op(f"add.s{w}", a, s.op(f"shr.u{w}", minus, w - k))
     if what == "div":
         return s.op(f"shr.s{w}", raised, k)

@@ -2,7 +2,8 @@
 
 Rounding    `add.rn.f32` is never fused by ptxas, `add.f32` may be; so `.rn` is written unless the
             instruction may contract (`contract` or `fast`, or fp-contract=fast).
-Contraction a product that nothing else uses and a sum become `fma.rn` where both may contract.
+Contraction a product and each sum that it is part of become `fma.rn` where all may contract and
+            nothing else uses the product.
 half        division, square root and remainder go through float, which rounds right:
             its 24 bits are at least 2·11 + 2.
 bfloat      before sm_90 there is fma alone: a + b = a·1 + b, a·b = a·b - 0, and what
@@ -88,34 +89,57 @@ def _rounding(s: Selector, i: Instruction) -> str:
     return "" if may_contract(s, i) else ".rn"
 
 
-def _product(s: Selector, i: Instruction, k: int) -> Instruction | None:
-    """Operand k if it is a product that may be fused into `i`."""
+def _product(s: Selector, i: Instruction) -> int | None:
+    """Which operand of a sum is the product that goes into it: of those that only sums use
+    the one that comes first, if all its sums take it."""
+    k = _candidate(s, i)
+    if k is None:
+        return None
     m = i.operands[k]
-    if isinstance(m, Instruction) and m.form.name == "fmul" and m.use_count == 1 \
-            and may_contract(s, m):
-        return m
-    return None
+    assert isinstance(m, Instruction)
+    if m.use_count == 1:
+        return k
+    takes = (_candidate(s, u) for u in m.users)
+    return k if all(
+        n is not None and u.operands[n] is m for u, n in zip(m.users, takes, strict=True)
+    ) else None
+
+
+def _candidate(s: Selector, i: Instruction) -> int | None:
+    found = [k for k in (0, 1) if _only_summed(s, i.operands[k])]
+    later = len(s.products)
+    return min(found, key=lambda k: s.products.get(i.operands[k], later), default=None)
+
+
+def _only_summed(s: Selector, m: Value) -> bool:
+    """Whether a value is a product that all its users could take in."""
+    if not isinstance(m, Instruction) or m.form.name != "fmul" or not may_contract(s, m):
+        return False
+    return m.use_count == 1 or all(
+        u.form.name in ("fadd", "fsub") and may_contract(s, u)
+        and u.operands.count(m) == 1 for u in m.users
+    )
 
 
 def _fused(s: Selector, i: Instruction, kind: str) -> Value | None:
     """fma for a sum or difference with a product; the product's instruction is then dead."""
     if i.type.name not in KINDS or not may_contract(s, i):
         return None
-    for k in (0, 1):
-        m = _product(s, i, k)
-        if m is None:
-            continue
-        x, y = (operand(s, kind, s.one(v)) for v in m.operands)
-        z = operand(s, kind, s.one(i.operands[1 - k]))
-        if i.form.name == "fsub":
-            if kind in ("f16", "bf16"):
-                z, x = (s.op(f"neg.{kind}", z), x) if k == 0 else (z, s.op(f"neg.{kind}", x))
-            elif k == 0:
-                z = negative(s, kind, z)
-            else:
-                x = negative(s, kind, s.reg(x, kind))
-        return s.op(f"fma.rn{ftz(s, kind)}.{kind}", x, y, z)
-    return None
+    k = _product(s, i)
+    if k is None:
+        return None
+    m = i.operands[k]
+    assert isinstance(m, Instruction)
+    x, y = (operand(s, kind, s.one(v)) for v in m.operands)
+    z = operand(s, kind, s.one(i.operands[1 - k]))
+    if i.form.name == "fsub":
+        if kind in ("f16", "bf16"):
+            z, x = (s.op(f"neg.{kind}", z), x) if k == 0 else (z, s.op(f"neg.{kind}", x))
+        elif k == 0:
+            z = negative(s, kind, z)
+        else:
+            x = negative(s, kind, s.reg(x, kind))
+    return s.op(f"fma.rn{ftz(s, kind)}.{kind}", x, y, z)
 
 
 def negative(s: Selector, kind: str, x: Value) -> Value:
@@ -132,7 +156,9 @@ def negative(s: Selector, kind: str, x: Value) -> Value:
 
 def _arithmetic(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
     kind, name = kind_of(t), _NAMES[i.form.name]
-    if name != "mul" and (fused := _fused(s, i, kind)) is not None:
+    if name == "mul":
+        s.products[i] = len(s.products)
+    elif (fused := _fused(s, i, kind)) is not None:
         return (fused,)
     a, b = (operand(s, kind, x[0]) for x in args)
     if kind == "bf16" and not has_bfloat(s):

@@ -95,13 +95,14 @@ def chained(
 
 
 def _mad(s: Selector, i: Instruction, t: Type) -> Value | None:
-    """A sum with a product that nothing else uses. The product's own instruction is then dead."""
+    """A sum with a product that nothing else uses. The product's own instruction is then dead.
+    A full product stays: ptxas fuses mul.wide, and mad.lo of 64 bits takes four times as much."""
     if not isinstance(i.type, IntType):
         return None
     for k in (0, 1):
         m = i.operands[k]
         if isinstance(m, Instruction) and m.form.name == "mul" and m.use_count == 1 \
-                and not _is_power(m.operands[1]):
+                and not _is_power(m.operands[1]) and not _is_full(m, t):
             x, y = (s.one(v) for v in m.operands)
             return s.op(f"mad.lo.s{width(t)}", x, y, s.one(i.operands[1 - k]))
     return None
@@ -129,22 +130,28 @@ def _mul(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Pa
 
 def _full_product(s: Selector, i: Instruction, t: Type) -> Value | None:
     """The 64-bit product of two 32-bit numbers that were extended for it: mul.wide."""
-    if not isinstance(i.type, IntType) or t.bits != 64:
+    if not _is_full(i, t):
         return None
-    a, b = i.operands
-    if not isinstance(a, Instruction) or a.form.name not in ("sext", "zext"):
-        return None
-    kind = a.form.name
-    x = a.operands[0]
-    if x.type.bits != 32:
-        return None
-    if isinstance(b, Instruction) and b.form.name == kind and b.operands[0].type.bits == 32:
-        y = s.one(b.operands[0])
-    elif isinstance(b, Constant) and _fits(b.value, kind):
-        y = integer(b.value)
-    else:
-        return None
-    return s.op(f"mul.wide.{'s' if kind == 'sext' else 'u'}32", s.one(x), y)
+    x, y = (s.one(v.operands[0]) if isinstance(v, Instruction) else s.one(v)
+            for v in i.operands)
+    how = "s" if "sext" in _widened(i.operands[0]) & _widened(i.operands[1]) else "u"
+    return s.op(f"mul.wide.{how}32", x, y)
+
+
+def _is_full(m: Instruction, t: Type) -> bool:
+    a, b = m.operands
+    return (isinstance(m.type, IntType) and t.bits == 64 and isinstance(a, Instruction)
+            and bool(_widened(a) & _widened(b)))
+
+
+def _widened(v: Value) -> set[str]:
+    """The ways in which a value of 64 bits is one of 32 extended."""
+    if isinstance(v, Constant):
+        return {how for how in ("sext", "zext") if _fits(v.value, how)}
+    if not isinstance(v, Instruction) or v.form.name not in ("sext", "zext") \
+            or v.operands[0].type.bits != 32:
+        return set()
+    return {"sext", "zext"} if "nneg" in v.form.mods else {v.form.name}
 
 
 def _fits(value: int, kind: str) -> bool:
