@@ -12,11 +12,12 @@ from nvir.llvm.attributes import (
     OF_TEXT,
     OF_TYPE,
     WORDS,
+    call_problem,
     canonical,
     parameter_problem,
     text_problem,
 )
-from nvir.llvm.grammar import MAX_SEEN, UNSIZED, Grammar
+from nvir.llvm.grammar import MAX_ALIGN, MAX_SEEN, UNSIZED, Grammar
 from nvir.llvm.lexer import END, Stop, unquoted
 
 _MORE = ("#", '"', "(")  # begin further attributes, or the rest of one
@@ -38,12 +39,22 @@ class AttributeReader:
         self._problems: dict[Any, str | None] = {}
         self._calls: dict[str, tuple[Any, ...]] = {}
 
-    def of_type(self, g: Grammar, attributes: tuple[Any, ...], t: Type, at: int) -> None:
+    def of_type(
+        self, attributes: tuple[Any, ...], t: Type, at: int, result: bool = False
+    ) -> None:
         """Hold the attributes of a parameter or result to its type."""
-        key = (attributes, t)
+        key = (attributes, t, result)
         wrong = self._problems.get(key, "")
         if wrong == "":
-            wrong = self._problems[key] = parameter_problem(attributes, t)
+            wrong = self._problems[key] = parameter_problem(attributes, t, result)
+        if wrong:
+            raise Stop(wrong, at)
+
+    def of_call(self, attributes: tuple[Any, ...], at: int) -> None:
+        """Hold what stands behind a call's arguments to be of calls."""
+        wrong = self._problems.get(attributes, "")
+        if wrong == "":
+            wrong = self._problems[attributes] = call_problem(attributes)
         if wrong:
             raise Stop(wrong, at)
 
@@ -124,7 +135,7 @@ class AttributeReader:
         g = self.reader
         g.k += 1
         token = g.t[g.k]
-        if token[:1] != "#":
+        if token[:1] != "#" or not token[1:].isdigit():
             g.fail("a group such as '#0'")
         g.k += 1
         g.expect("=")
@@ -166,9 +177,9 @@ class AttributeReader:
             n = g.number()
             if follows:
                 g.expect(")")
-            if token == "dereferenceable" and n == 0:
-                raise Stop("dereferenceable has a number of bytes", at)
-            if "align" in token and (n == 0 or n & (n - 1)):
+            if token.startswith("dereferenceable") and n == 0:
+                raise Stop(f"{token} has a number of bytes", at)
+            if "align" in token and (n == 0 or n & (n - 1) or n > MAX_ALIGN):
                 raise Stop("an alignment is a power of two", at)
             return ((token, n),)
         if token in OF_TEXT and follows:

@@ -68,16 +68,43 @@ _OF_PARAMETERS = (_OF_POINTERS - _OF_BOTH - {"allocptr"}) | _OF_INTEGERS | froze
     "returned", "immarg", "swiftself", "swiftasync", "noundef", "inreg", "nofpclass", "allocalign",
 ))
 OF_FUNCTIONS = NAMES - _OF_PARAMETERS - _OF_BOTH - {"allocptr"}
-_MEMORY_KINDS = ("byval", "sret", "byref", "inalloca", "preallocated", "nest")
-_EXCLUSIVE = (("zeroext", "signext"), ("readnone", "readonly"), ("readnone", "writeonly"),
-              ("readonly", "writeonly"))
+# Of parameters alone, not of results; and those that one parameter of a function can have.
+_NOT_OF_RESULTS = frozenset("""
+    byval sret byref inalloca preallocated nest nocapture captures immarg returned readnone readonly
+    writeonly swiftself swiftasync swifterror elementtype initializes writable dead_on_unwind
+    dead_on_return allocalign allocptr nofree alignstack
+""".split())  # noqa: SIM905
+ONCE = ("returned", "sret", "nest", "swiftself", "swiftasync", "swifterror")
+_MEMORY_KINDS = ("byval", "sret", "byref", "inalloca", "preallocated", "nest", "inreg")
+_EXCLUSIVE = (
+    ("zeroext", "signext"), ("readnone", "readonly"), ("readnone", "writeonly"),
+    ("readonly", "writeonly"), ("inalloca", "readonly"), ("sret", "returned"),
+    ("writable", "readnone"), ("writable", "readonly"), ("noinline", "alwaysinline"),
+    ("optnone", "optsize"), ("optnone", "minsize"), ("optnone", "optdebug"),
+    ("optdebug", "optsize"), ("optdebug", "minsize"),
+)
+_CLASSES = frozenset("""
+    all nan snan qnan inf ninf pinf norm nnorm pnorm sub nsub psub zero nzero pzero
+""".split())  # noqa: SIM905
+_ALLOCATES, _ALLOCATED = ("alloc", "realloc", "free"), ("uninitialized", "zeroed", "aligned")
+_YES_OR_NO = frozenset("""
+    less-precise-fpmad no-infs-fp-math no-inline-line-tables no-jump-tables no-nans-fp-math
+    no-signed-zeros-fp-math approx-func-fp-math profile-sample-accurate unsafe-fp-math
+    use-sample-profile
+""".split())  # noqa: SIM905
+_VALUES = {
+    **dict.fromkeys(_YES_OR_NO, ("", "true", "false")),
+    "frame-pointer": ("all", "non-leaf", "none", "reserved"),
+}
 _PLACES = re.compile(
     r"(?:(?:argmem|inaccessiblemem|errnomem|target_mem\d*|default): ?)?"
     r"(?:none|read|write|readwrite)\Z"
 )
 
 
-def parameter_problem(attributes: tuple[Any, ...], t: ty.Type) -> str | None:
+def parameter_problem(
+    attributes: tuple[Any, ...], t: ty.Type, result: bool = False
+) -> str | None:
     """Why a parameter or result of type `t` cannot have these attributes, or None."""
     names = {a[0] if isinstance(a, tuple) else a for a in attributes}
     of = t.element if isinstance(t, ty.VectorType) else t
@@ -86,17 +113,21 @@ def parameter_problem(attributes: tuple[Any, ...], t: ty.Type) -> str | None:
     for name in names:
         if name in OF_FUNCTIONS:
             return f"'{name}' is no attribute of parameters"
+        if result and name in _NOT_OF_RESULTS:
+            return f"'{name}' is no attribute of results"
+        if name == "noundef" and t is ty.VOID:
+            return f"'{name}' is of values, not of {t}"
         if (name in _OF_POINTERS or name == "align") and not isinstance(of, ty.PointerType):
             return f"'{name}' is of pointers, not of {t}"
         if name in _OF_INTEGERS and not isinstance(of, ty.IntType):
             return f"'{name}' is of integers, not of {t}"
         if name == "nofpclass" and not isinstance(of, ty.FloatType | ty.StructType):
             return f"'{name}' is of floats, not of {t}"
-    if sum(k in names for k in _MEMORY_KINDS) > 1:
+    if sum(k in names for k in _MEMORY_KINDS) > 1 + ({"sret", "inreg"} <= names):
         return "of " + ", ".join(k for k in _MEMORY_KINDS if k in names) + " there can be one"
-    for a, b in _EXCLUSIVE:
-        if a in names and b in names:
-            return f"'{a}' and '{b}' exclude each other"
+    wrong = _excluded(names)
+    if wrong:
+        return wrong
     for a in attributes:
         if isinstance(a, tuple) and a[0] == "range" and not str(a[1]).startswith(f"{of} "):
             return f"a range of {str(a[1]).split()[0]} for {t}"
@@ -109,28 +140,69 @@ def function_problem(attributes: tuple[Any, ...], params: int) -> str | None:
     for name in names:
         if name in _OF_PARAMETERS and name not in ("elementtype", "returned"):
             return f"'{name}' is no attribute of functions"
-    if "noinline" in names and "alwaysinline" in names:
-        return "'noinline' and 'alwaysinline' exclude each other"
-    if "optnone" in names and ("noinline" not in names or names & {"optsize", "minsize"}):
-        return "'optnone' goes with 'noinline', and with no wish for size"
+    wrong = _excluded(names)
+    if wrong:
+        return wrong
+    if "optnone" in names and "noinline" not in names:
+        return "'optnone' goes with 'noinline'"
+    if "builtin" in names:
+        return "'builtin' is of calls"
     for a in attributes:
+        if isinstance(a, tuple) and a[1] not in _VALUES.get(a[0], (a[1],)):
+            return f"'{a[0]}' has no value '{str(a[1])[:60]}'"
         if isinstance(a, tuple) and a[0] == "allocsize":
-            wrong = [n for n in str(a[1]).split(", ") if not n.isdigit() or int(n) >= params]
-            if wrong:
-                return f"allocsize names parameter {wrong[0]}, of {params}"
+            beyond = [n for n in str(a[1]).split(", ") if not n.isdigit() or int(n) >= params]
+            if beyond:
+                return f"allocsize names parameter {beyond[0]}, of {params}"
     return None
+
+
+def _excluded(names: set[str]) -> str | None:
+    for a, b in _EXCLUSIVE:
+        if a in names and b in names:
+            return f"'{a}' and '{b}' exclude each other"
+    return None
+
+
+def call_problem(attributes: tuple[Any, ...]) -> str | None:
+    """Why what stands behind a call's arguments cannot stand there, or None."""
+    names = {a[0] if isinstance(a, tuple) else a for a in attributes}
+    wrong = names & (_OF_PARAMETERS - {"elementtype", "returned"})
+    return f"'{min(wrong)}' is no attribute of calls" if wrong else None
 
 
 def text_problem(name: str, text: str) -> str | None:
     """What is wrong inside of the brackets of `memory(…)` and its like, or None."""
-    if name == "memory" and not all(map(_PLACES.match, text.split(", "))):
-        return f"'{text[:60]}' is no effect on memory"
+    words = text.strip('"').replace(",", " ").split()
+    numbers = [int(w) for w in re.findall(r"-?\d+", text)]
+    if name == "memory":
+        parts = text.split(", ")
+        if not all(map(_PLACES.match, parts)):
+            return f"'{text[:60]}' is no effect on memory"
+        if any(":" not in p for p in parts[1:]):
+            return "the effect on all memory stands before those on places"
+    if name == "uwtable" and text not in ("sync", "async"):
+        return "uwtable is 'sync' or 'async'"
+    if name == "initializes" and (
+        len(numbers) % 2 or not numbers or numbers != sorted(numbers)
+        or any(a == b for a, b in zip(numbers[::2], numbers[1::2], strict=True))
+    ):
+        return "initializes names ranges of bytes in their order"
+    if name == "allockind" and (
+        not {*words} <= {*_ALLOCATES, *_ALLOCATED} or sum(w in _ALLOCATES for w in words) != 1
+    ):
+        return f"allockind is one of {', '.join(_ALLOCATES)}, and what it leaves"
+    if name == "vscale_range":
+        least, most = numbers[0], numbers[-1]
+        if any(n and n & (n - 1) for n in numbers) or not least or 0 < most < least:
+            return "vscale_range is two powers of two, the smaller one first"
     if name == "range":
         parts = text.replace(",", " ").split()
         if len(parts) != 3 or parts[1] == parts[2]:
             return "a range has a type and two different bounds"
-    if name == "nofpclass" and not text:
-        return "nofpclass names no class"
+    if name == "nofpclass" and not ({*words} <= _CLASSES and words) and not (
+            text.isdigit() and 0 < int(text) < 1 << 10):
+        return f"'{text[:60]}' is no class of floats" if text else "nofpclass names no class"
     return None
 
 

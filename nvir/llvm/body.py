@@ -7,6 +7,7 @@ instruction: their result is another name of the operand. An error costs its lin
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from nvir.ir import (
@@ -335,6 +336,9 @@ class DefinitionReader(Grammar):
             raise Stop(f"a range is pairs of numbers of type {i.type}", at)
         if any(a is b for a, b in zip(bounds[::2], bounds[1::2], strict=True)):
             raise Stop("a range with equal bounds is empty", at)
+        numbers = [int(getattr(v, "value", 0)) for v in bounds]
+        if len(numbers) > 2 and any(a >= b for a, b in itertools.pairwise(numbers[:-1])):
+            raise Stop("ranges stand in their order, and none begins where another ends", at)
         if i.form.is_call and len(bounds) == 2 and all(isinstance(v, Constant) for v in bounds):
             info: Any = i.aux
             text = f"{element(i.type)} {bounds[0].value}, {bounds[1].value}"

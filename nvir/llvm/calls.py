@@ -10,8 +10,8 @@ from nvir.ir import CallInfo, Function, Instruction, Value, constant, nvvm_form
 from nvir.ir import types as ty
 from nvir.ir.intrinsics import find, has_literals, mismatch
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
-from nvir.llvm.attributes import NAMES
-from nvir.llvm.expand.signatures import declaration_problem
+from nvir.llvm.attributes import NAMES, has
+from nvir.llvm.expand.signatures import declaration_problem, literal_problem
 from nvir.llvm.expand.upgrade import OLDER_RESULTS, expansion_of, upgrade_operands, upgraded
 from nvir.llvm.grammar import FLAGS
 from nvir.llvm.lexer import Stop
@@ -61,9 +61,18 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
     intrinsic = f is not None and f.name.startswith("llvm.")
     if intrinsic and upgrade_operands(f.name, operands, constant(ty.I64, -1)):
         upgrade_operands(f.name, arguments, ())
+    behind = b.k
     attributes = b.reader.attributes.function(b)
+    if attributes:
+        b.reader.attributes.of_call(attributes, behind)
     bundles = _bundles(b, f)
     result = t.result if isinstance(t, ty.FunctionType) else t
+    if result in (ty.LABEL, ty.METADATA):
+        raise Stop(f"a call does not give a {result}", at)
+    if result_attributes:
+        b.reader.attributes.of_type(result_attributes, result, at, result=True)
+    if any(arguments) and not intrinsic:
+        _hold_arguments(arguments, callee, callee_at)
     if flags != "call":
         fast_of(result, "call", flags_at)
         spelling += flags[4:]
@@ -75,7 +84,8 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
     if f is not None and not direct:
         _mismatch(b, f, result, operands, callee_at)
     if intrinsic and not fits:
-        wrong = declaration_problem(f)  # a declaration without a call may say anything
+        # A declaration without a call may say anything.
+        wrong = declaration_problem(f) or literal_problem(f.name, operands)
         if wrong:
             raise Stop(f"a call of {f.name} {wrong}", callee_at)
     if intrinsic and expansion_of(f.name) is not None:
@@ -111,6 +121,15 @@ def _hold_to_row(b: DefinitionReader, f: Function, call: Instruction, at: int) -
         raise Stop(f"a call of {f.name} {wrong}", at)
     if row is None or not has_literals(row):
         b.reader.by_types.add(f)
+
+
+def _hold_arguments(arguments: list[tuple[Any, ...]], callee: Value, at: int) -> None:
+    """`immarg` is of intrinsics alone, `elementtype` of these and of assembly."""
+    for words in arguments:
+        if has(words, "immarg"):
+            raise Stop("'immarg' is of intrinsics", at)
+        if has(words, "elementtype") and not isinstance(callee, InlineAsm):
+            raise Stop("'elementtype' is of intrinsics and assembly", at)
 
 
 def fast_of(t: ty.Type, row: str, at: int) -> None:
@@ -218,7 +237,7 @@ def _arguments(b: DefinitionReader) -> tuple[list[Value], list[tuple[Any, ...]]]
                 words = b.reader.attributes.parameter(b)
                 attributes.append(words)
                 if words:
-                    b.reader.attributes.of_type(b, words, kind, at)
+                    b.reader.attributes.of_type(words, kind, at)
                 if kind is ty.VOID:
                     raise Stop("an argument of type void", at)
                 v = b.value(kind)

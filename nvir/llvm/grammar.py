@@ -63,7 +63,8 @@ MAX_ALIGN = 1 << 32
 # Constant expressions that LLVM dropped before pointers lost their types.
 _NO_MORE = frozenset((
     "udiv", "sdiv", "urem", "srem", "fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "select",
-    "extractvalue", "insertvalue",
+    "extractvalue", "insertvalue", "shl", "lshr", "ashr", "and", "or", "zext", "sext", "fptrunc",
+    "fpext", "uitofp", "sitofp", "fptoui", "fptosi", "icmp", "fcmp",
 ))
 
 class Grammar:
@@ -310,7 +311,10 @@ class Grammar:
             if self.accept("..."):
                 variadic = True
             else:
+                at = self.k
                 params.append(self.type(depth + 1))
+                if params[-1] is ty.VOID or isinstance(params[-1], ty.FunctionType):
+                    raise Stop(f"a parameter of type {params[-1]}", at)
                 self.skip_words()
         return ty.function_type(result, params, variadic)
 
@@ -351,7 +355,7 @@ class Grammar:
         if t.__class__ in _SCALARS:
             return
         self._sized(t, at)
-        opaque = _opaque_in(t)
+        opaque = opaque_in(t)
         if opaque is not None:
             raise Stop(f"{opaque} is opaque: its size is not known", at)
 
@@ -483,7 +487,7 @@ class Grammar:
         return known or ConstantExpr(" ".join(words), tuple(operands), t, aux)
 
 
-def _opaque_in(t: ty.Type) -> ty.StructType | None:
+def opaque_in(t: ty.Type) -> ty.StructType | None:
     """The struct without a body that a type is or has in it."""
     while isinstance(t, ty.ArrayType | ty.VectorType):
         t = t.element
@@ -491,4 +495,4 @@ def _opaque_in(t: ty.Type) -> ty.StructType | None:
         return None
     if t.elements is None:
         return t
-    return next(filter(None, map(_opaque_in, t.elements)), None)
+    return next(filter(None, map(opaque_in, t.elements)), None)

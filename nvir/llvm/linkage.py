@@ -78,7 +78,10 @@ class SymbolReader(Grammar):
         self.k += 1
         self.expect("=")
         linkage, words = self.words()
+        late = "externally_initialized" in words
         space = self.address_space() if self.t[self.k] == "addrspace" else 0
+        if late and self.t[self.k - 1] == ")":
+            raise Stop(f"an address space {TOO_FAR}", self.k - 1)
         words |= self.words(BEHIND_SPACE)[1]
         kind = self.t[self.k]
         if kind == "ifunc":

@@ -356,8 +356,12 @@ class Metadata(Grammar):
         return True
 
 
+_REQUIRES = 3  # the behaviour of a flag that says what another has to be
+
+
 def _shape_problem(name: str, nodes: list[Any]) -> str | None:
     """What is wrong with the nodes of named metadata whose shape LLVM knows."""
+    seen: set[str] = set()
     for n in nodes:
         if name == "llvm.ident" and not (isinstance(n, tuple) and [*map(type, n)] == [str]):
             return "llvm.ident lists nodes of one string"
@@ -368,6 +372,14 @@ def _shape_problem(name: str, nodes: list[Any]) -> str | None:
             return "a module flag is a behaviour, a name and a value"
         if not 1 <= behaviour <= 8:
             return f"a module flag has a behaviour from 1 to 8, not {behaviour}"
+        if behaviour == _REQUIRES and not isinstance(n[2], Ref | tuple):
+            return "a module flag that is required is a pair of name and value"
+        if n[1] == "wchar_size" and not isinstance(n[2], Constant):
+            return "the module flag 'wchar_size' is a number"
+        if n[1] in seen:
+            return f"two module flags are called '{n[1][:60]}'"
+        if behaviour != _REQUIRES:
+            seen.add(n[1])
     return None
 
 
@@ -405,6 +417,8 @@ def kind_problem(i: Instruction, kind: str, node: Any) -> str | None:
             not items or not isinstance(items[0], str | tuple)  # a name, or a node: Ref is a str
         ):
             return "an access tag begins with a node, or of old with a name"
+        if len(items) == 1 and type(items[0]) is str:
+            return "an access tag names a type, not the root of all"
     elif word == "prof":
         return _weights_problem(i, items)
     elif word == "fpmath":
@@ -415,7 +429,9 @@ def kind_problem(i: Instruction, kind: str, node: Any) -> str | None:
             return "fpmath is one float above zero"
     elif not isinstance(i.type, ty.PointerType):
         return f"{word} is of pointers, not of {i.type}"
-    elif word != "nonnull":
+    elif word == "nonnull":
+        return "nonnull has nothing to say" if items else None
+    else:
         number = _number(items, ty.I64)
         if number is None:
             return f"{word} is one i64"
@@ -438,4 +454,7 @@ def _weights_problem(i: Instruction, items: tuple[Any, ...]) -> str | None:
         weights != len(i.aux)
     ):
         return f"{weights} branch weights of {len(i.aux)} branches"
+    if items[0] == "branch_weights" and not all(
+            isinstance(w, Constant) for w in items[len(items) - weights:]):
+        return "branch weights are numbers"
     return None

@@ -42,12 +42,12 @@ from nvir.ir.types import (
     pointer,
 )
 from nvir.llvm.attribute_reader import AttributeReader
-from nvir.llvm.attributes import function_problem, has
+from nvir.llvm.attributes import OF_TYPE, ONCE, function_problem, has
 from nvir.llvm.body import GOOD, DefinitionReader
 from nvir.llvm.calls import CONVENTIONS, SILENT, convention, opaque_name
 from nvir.llvm.datalayout import layout_problem, pointer_bits
 from nvir.llvm.expand.upgrade import upgrade_declaration
-from nvir.llvm.grammar import UNSIZED
+from nvir.llvm.grammar import UNSIZED, opaque_in
 from nvir.llvm.lexer import END, Stop, Text, name_in
 from nvir.llvm.linkage import BEFORE_FUNCTIONS, STARTERS, TOO_FAR, SymbolReader, symbol_name
 from nvir.llvm.metadata import Metadata, launch_attributes
@@ -330,10 +330,11 @@ class _ModuleReader(SymbolReader):
         returned = self.attributes.parameter(self)
         at = self.k
         result = self.type()
-        if result is LABEL or result is METADATA or isinstance(result, FunctionType):
+        nothing = result in (LABEL, METADATA, TOKEN) and self.t[self.k][:6] != "@llvm."
+        if nothing or isinstance(result, FunctionType):
             raise Stop(f"a function does not return a {result}", at)
         if returned:
-            self.attributes.of_type(self, returned, result, at)
+            self.attributes.of_type(returned, result, at, result=True)
         token, at = self.t[self.k], self.k
         if token[:1] != "@":
             self.fail("a function's name")
@@ -409,7 +410,7 @@ class _ModuleReader(SymbolReader):
             a = Argument(t, name, f, len(f.params))
             a.attributes = attributes
             if attributes:
-                self.attributes.of_type(self, attributes, t, at)
+                self.attributes.of_type(attributes, t, at)
             f.params.append(a)
             if self.accept(")"):
                 return names, False
@@ -417,11 +418,18 @@ class _ModuleReader(SymbolReader):
 
     def _parameter_places(self, f: Function) -> str | None:
         """What is wrong with attributes that only some parameters can have."""
-        returned = [a for a in f.arguments if "returned" in a.attributes]
-        if len(returned) > 1:
-            return "two parameters are returned"
-        if returned and returned[0].type is not f.return_type:
-            return f"a {returned[0].type} is returned as {f.return_type}"
+        for word in ONCE:
+            holders = [a for a in f.arguments if has(a.attributes, word)]
+            if len(holders) > 1:
+                return f"two parameters are '{word}'"
+            if holders and word == "returned" and holders[0].type is not f.return_type:
+                return f"a {holders[0].type} is returned as {f.return_type}"
+        if any(has(a.attributes, "inalloca") for a in f.arguments[:-1]):
+            return "'inalloca' stands on the last parameter"
+        if not f.name.startswith("llvm."):
+            for word in ("immarg", "elementtype"):
+                if any(has(a.attributes, word) for a in f.arguments):
+                    return f"'{word}' is of intrinsics"
         if any(has(a.attributes, "sret") for a in f.arguments[2:]):
             return "sret stands on the first or the second parameter"
         if f.return_type is not VOID and any(has(a.attributes, "sret") for a in f.arguments):
@@ -453,6 +461,8 @@ class _ModuleReader(SymbolReader):
             elif token in ("section", "gc", "partition"):
                 self.string()
             elif token == "comdat":
+                if not defined:
+                    raise Stop("a comdat has definitions alone", at)
                 self.of_comdat(symbol)
             elif token == "align":
                 self.alignment()
@@ -483,6 +493,7 @@ class _ModuleReader(SymbolReader):
                 seen[key] = (known, function_problem(known, len(f.params)) if known else None,
                              any(isinstance(a, tuple) and a[0][:5] == "nvvm." for a in known))
             known, wrong, launches = seen[key]
+            wrong = wrong or self._unsized(f)
             if wrong:
                 self.stopped(Stop(wrong, self.places[f]))
             left = launch_attributes(f, known) if launches else known
@@ -490,6 +501,14 @@ class _ModuleReader(SymbolReader):
                 f.aux["attributes"] = left
             if not f.aux:
                 f.aux = None
+
+    def _unsized(self, f: Function) -> str | None:
+        """What lies in memory for a parameter has a size, or None."""
+        for p in f.arguments:
+            for a in p.attributes:
+                if isinstance(a, tuple) and a[0] in OF_TYPE and opaque_in(a[1]) is not None:
+                    return f"{a[0]} of {a[1]}, whose size is not known"
+        return None
 
     def _metadata(self) -> None:
         try:

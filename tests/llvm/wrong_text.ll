@@ -1306,3 +1306,1541 @@ define void @f(token %x) {
 }
 ;;; parameter of type metadata
 declare void @f(metadata)
+;;; linkage: two of them
+@a = internal external global i32
+;;; linkage: behind the visibility
+@a = hidden internal global i32 0
+;;; linkage: visibility twice
+@a = hidden protected global i32 0
+;;; linkage: dllimport and dllexport
+@a = dllimport dllexport global i32 0
+;;; linkage: unnamed_addr behind the address space
+@a = addrspace(1) unnamed_addr global i32 0
+;;; linkage: externally_initialized before the address space
+@a = externally_initialized addrspace(1) global i32 0
+;;; linkage: dso_local behind dllexport
+@a = dllexport dso_local global i32 0
+;;; linkage: dllimport and dso_local
+declare dso_local dllimport void @f()
+;;; linkage: dllimport defined
+define dllimport void @f() {
+  ret void
+}
+;;; linkage: dllimport with a value
+@a = dllimport global i32 0
+;;; linkage: private dllexport
+@a = private dllexport global i32 0
+;;; linkage: constant and global
+@a = constant global i32 0
+;;; linkage: common in a constant space is no constant
+@a = common constant i32 0
+;;; linkage: extern_weak with a value
+@a = extern_weak global i32 0
+;;; linkage: available_externally of a declaration
+declare available_externally void @f()
+;;; linkage: appending without a value
+@a = appending global [1 x i32]
+;;; function: unnamed_addr before the type
+define unnamed_addr void @f() {
+  ret void
+}
+;;; function: unnamed_addr behind attributes
+define void @f() nounwind unnamed_addr {
+  ret void
+}
+;;; function: attribute behind a section
+define void @f() section "s" nounwind {
+  ret void
+}
+;;; function: section twice
+define void @f() section "s" section "t" {
+  ret void
+}
+;;; function: gc before align
+define void @f() gc "g" align 4 {
+  ret void
+}
+;;; function: section no string
+define void @f() section s {
+  ret void
+}
+;;; function: unknown word behind the parameters
+define void @f() frob {
+  ret void
+}
+;;; function: convention unknown
+define fancycc void @f() {
+  ret void
+}
+;;; function: addrspace too large
+define void @f() addrspace(16777216) {
+  ret void
+}
+;;; function: declared with a body
+declare void @f() {
+  ret void
+}
+;;; function: void parameter in a type
+@p = external global void (void)*
+;;; attribute: group with a word that LLVM has not
+define void @f() #0 {
+  ret void
+}
+attributes #0 = { frobnicate }
+;;; attribute: a word that LLVM has not on a parameter
+declare void @f(ptr frobnicate)
+;;; attribute: byval of void
+declare void @f(ptr byval(void))
+;;; attribute: byval of a label
+declare void @f(ptr byval(label))
+;;; attribute: byval of an opaque struct
+%o = type opaque
+define void @f(ptr byval(%o) %p) {
+  ret void
+}
+;;; attribute: sret with a result
+define i32 @f(ptr sret(i32) %p) {
+  ret i32 0
+}
+;;; attribute: sret twice
+declare void @f(ptr sret(i32), ptr sret(i32))
+;;; attribute: nest twice
+declare void @f(ptr nest, ptr nest)
+;;; attribute: inalloca not last
+declare void @f(ptr inalloca(i32), i32)
+;;; attribute: byval and inreg with nest
+declare void @f(ptr byval(i32) nest)
+;;; attribute: byref and byval
+declare void @f(ptr byref(i32) byval(i32))
+;;; attribute: sret and returned
+declare ptr @f(ptr sret(i32) returned)
+;;; attribute: inalloca and readonly
+declare void @f(ptr inalloca(i32) readonly)
+;;; attribute: swiftself twice
+declare void @f(ptr swiftself, ptr swiftself)
+;;; attribute: swifterror twice
+declare void @f(ptr swifterror, ptr swifterror)
+;;; attribute: signext of a pointer
+declare void @f(ptr signext)
+;;; attribute: zeroext of a vector of floats
+declare void @f(<2 x float> zeroext)
+;;; attribute: readonly and writeonly
+declare void @f(ptr readonly writeonly)
+;;; attribute: writeonly and readnone
+declare void @f(ptr writeonly readnone)
+;;; attribute: noalias of a result that is a number
+declare noalias i32 @f()
+;;; attribute: byval of a result
+declare byval(i32) ptr @f()
+;;; attribute: sret of a result
+declare sret(i32) ptr @f()
+;;; attribute: nocapture of a result
+declare nocapture ptr @f()
+;;; attribute: returned of a result
+declare returned ptr @f()
+;;; attribute: nest of a result
+declare nest ptr @f()
+;;; attribute: readonly of a result
+declare readonly ptr @f()
+;;; attribute: nonnull of void
+declare nonnull void @f()
+;;; attribute: noundef of void
+declare noundef void @f()
+;;; attribute: signext of void
+declare signext void @f()
+;;; attribute: align of void
+declare align 8 void @f()
+;;; attribute: immarg of a function that is no intrinsic
+declare void @f(i32 immarg)
+;;; attribute: nofpclass of an integer
+declare void @f(i32 nofpclass(nan))
+;;; attribute: nofpclass too large
+declare void @f(float nofpclass(1024))
+;;; attribute: nofpclass unknown class
+declare void @f(float nofpclass(small))
+;;; attribute: range of a pointer
+declare void @f(ptr range(i32 0, 4))
+;;; attribute: range without a type
+declare void @f(i32 range(0, 4))
+;;; attribute: align too large
+declare void @f(ptr align 8589934592)
+;;; attribute: align without a number
+declare void @f(ptr align)
+;;; attribute: dereferenceable without a number
+declare void @f(ptr dereferenceable)
+;;; attribute: dereferenceable_or_null of zero
+declare void @f(ptr dereferenceable_or_null(0))
+;;; attribute: elementtype of a function
+declare void @f(ptr elementtype(i32))
+;;; attribute: elementtype without a type
+declare void @llvm.x(ptr elementtype)
+;;; attribute: writable without a size
+declare void @f(i32 writable)
+;;; attribute: dead_on_unwind of a number
+declare void @f(i32 dead_on_unwind)
+;;; attribute: initializes not in order
+declare void @f(ptr initializes((4, 8), (0, 4)))
+;;; attribute: allocptr of a number
+declare void @f(i32 allocptr)
+;;; attribute: allockind of nothing
+declare ptr @f() allockind("")
+;;; attribute: allockind unknown
+declare ptr @f() allockind("frob")
+;;; attribute: allockind alloc and realloc
+declare ptr @f() allockind("alloc,realloc")
+;;; attribute: vscale_range no power of two
+declare void @f() vscale_range(3, 8)
+;;; attribute: vscale_range in wrong order
+declare void @f() vscale_range(8, 4)
+;;; attribute: vscale_range of zero
+declare void @f() vscale_range(0, 4)
+;;; attribute: alignstack no power of two
+declare void @f() alignstack(3)
+;;; attribute: alignstack of zero
+declare void @f() alignstack(0)
+;;; attribute: memory default behind a place
+declare void @f() memory(argmem: read, none)
+;;; attribute: memory empty
+declare void @f() memory()
+;;; attribute: uwtable of a word
+declare void @f() uwtable(frob)
+;;; attribute: optnone and optsize
+define void @f() noinline optnone optsize {
+  ret void
+}
+;;; attribute: optnone and minsize
+define void @f() noinline optnone minsize {
+  ret void
+}
+;;; attribute: optnone and optdebug
+define void @f() noinline optnone optdebug {
+  ret void
+}
+;;; attribute: optdebug and optsize
+define void @f() optdebug optsize {
+  ret void
+}
+;;; attribute: presplitcoroutine of a result
+declare presplitcoroutine ptr @f()
+;;; attribute: builtin of a function
+declare void @f() builtin
+;;; attribute: allocsize without a number
+declare ptr @f(i32) allocsize()
+;;; attribute: naked on a parameter
+declare void @f(ptr naked)
+;;; attribute: convergent on a parameter
+declare void @f(ptr convergent)
+;;; attribute: nocapture on a function
+declare void @f() nocapture
+;;; attribute: zeroext on a function
+declare void @f() zeroext
+;;; attribute: dereferenceable on a function
+declare void @f() dereferenceable(4)
+;;; attribute: align on a function group
+define void @f() #0 {
+  ret void
+}
+attributes #0 = { sret(i32) }
+;;; attribute: frame-pointer of an unknown kind
+define void @f() "frame-pointer"="some" {
+  ret void
+}
+;;; attribute: string without a value
+define void @f() "a"= {
+  ret void
+}
+;;; attribute: group without braces
+attributes #0 = nounwind
+;;; attribute: group number missing
+attributes # = { nounwind }
+;;; call: immarg of what is no intrinsic
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @g(i32 immarg 3)
+  ret void
+}
+declare void @g(i32)
+;;; call: nonnull of a number
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @g(i32 nonnull 3)
+  ret void
+}
+declare void @g(i32)
+;;; call: byval in the call of a number
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @g(i32 byval(i32) 3)
+  ret void
+}
+declare void @g(i32)
+;;; call: a function attribute on an argument
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @g(i32 nounwind 3)
+  ret void
+}
+declare void @g(i32)
+;;; call: a parameter attribute behind
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @g(i32 3) zeroext
+  ret void
+}
+declare void @g(i32)
+;;; call: a kernel
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call ptx_kernel void @g(i32 3, float)
+  ret void
+}
+declare void @g(i32)
+;;; call: metadata to a plain function
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @g(metadata i32 3)
+  ret void
+}
+declare void @g(i32)
+;;; call: notail musttail
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  notail musttail call void @g(i32 3)
+  ret void
+}
+declare void @g(i32)
+;;; call: inline asm through tail flags
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  tail fast call void @g(i32 3)
+  ret void
+}
+declare void @g(i32)
+;;; call: result of a label type
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call label @g(i32 3)
+  ret void
+}
+declare void @g(i32)
+;;; call: a variadic too few
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void (i32, ...) @g()
+  ret void
+}
+declare void @g(i32, ...)
+;;; call: variadic of another first type
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void (i32, ...) @g(float %x)
+  ret void
+}
+declare void @g(i32, ...)
+;;; asm: clobber before an input
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void asm "x", "~{memory},r"(i32 %n)
+  ret void
+}
+;;; asm: a result for no output
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i32 asm "x", "r"(i32 %n)
+  ret void
+}
+;;; asm: two outputs in one number
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i32 asm "x", "=r,=r"()
+  ret void
+}
+;;; asm: struct of one output
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call {i32} asm "x", "=r"()
+  ret void
+}
+;;; asm: too many members
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call {i32, i32, i32} asm "x", "=r,=r"()
+  ret void
+}
+;;; asm: too many arguments
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void asm "x", "r"(i32 %n, i32 %n)
+  ret void
+}
+;;; asm: constraints no string
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void asm "x", r(i32 %n)
+  ret void
+}
+;;; asm: tied to what is no output
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i32 asm "x", "=r,3"(i32 %n)
+  ret void
+}
+;;; asm: an empty constraint
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void asm "x", "r,,r"(i32 %n, i32 %n)
+  ret void
+}
+;;; asm: brace not closed
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void asm "x", "~{memory"()
+  ret void
+}
+;;; asm: without a call
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = add i32 asm "x", "=r", %n
+  ret void
+}
+;;; intrinsic: ctpop of two
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i32 @llvm.ctpop.i32(i32 0, i1 0)
+  ret void
+}
+declare i32 @llvm.ctpop.i32(i32, i1)
+;;; intrinsic: memcpy of three
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @llvm.memcpy.p0.p0.i64(ptr undef, ptr undef, i64 0)
+  ret void
+}
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64)
+;;; intrinsic: bswap of one byte
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i8 @llvm.bswap.i8(i8 0)
+  ret void
+}
+declare i8 @llvm.bswap.i8(i8)
+;;; intrinsic: bswap of three bytes
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i24 @llvm.bswap.i24(i24 0)
+  ret void
+}
+declare i24 @llvm.bswap.i24(i24)
+;;; intrinsic: abs without its flag
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i32 @llvm.abs.i32(i32 0)
+  ret void
+}
+declare i32 @llvm.abs.i32(i32)
+;;; intrinsic: abs of a float
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call float @llvm.abs.f32(float 0.0, i1 0)
+  ret void
+}
+declare float @llvm.abs.f32(float, i1)
+;;; intrinsic: sqrt of an integer
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i32 @llvm.sqrt.i32(i32 0)
+  ret void
+}
+declare i32 @llvm.sqrt.i32(i32)
+;;; intrinsic: fma of two types
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call float @llvm.fma.f32(float 0.0, double 0.0, float 0.0)
+  ret void
+}
+declare float @llvm.fma.f32(float, double, float)
+;;; intrinsic: memset of a word
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @llvm.memset.p0.i64(ptr undef, i32 0, i64 0, i1 0)
+  ret void
+}
+declare void @llvm.memset.p0.i64(ptr, i32, i64, i1)
+;;; intrinsic: overflow without a flag
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i32 @llvm.uadd.with.overflow.i32(i32 0, i32 0)
+  ret void
+}
+declare i32 @llvm.uadd.with.overflow.i32(i32, i32)
+;;; intrinsic: overflow of a flag of eight bits
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call {i32, i8} @llvm.sadd.with.overflow.i32(i32 0, i32 0)
+  ret void
+}
+declare {i32, i8} @llvm.sadd.with.overflow.i32(i32, i32)
+;;; intrinsic: is.fpclass of a long mask
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i1 @llvm.is.fpclass.f32(float 0.0, i64 0)
+  ret void
+}
+declare i1 @llvm.is.fpclass.f32(float, i64)
+;;; intrinsic: is.fpclass of lanes in one bit
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i1 @llvm.is.fpclass.v4f32(<4 x float> undef, i32 0)
+  ret void
+}
+declare i1 @llvm.is.fpclass.v4f32(<4 x float>, i32)
+;;; intrinsic: reduction of another element
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i32 @llvm.vector.reduce.add.v4i64(<4 x i64> undef)
+  ret void
+}
+declare i32 @llvm.vector.reduce.add.v4i64(<4 x i64>)
+;;; intrinsic: reduction of floats by add
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call float @llvm.vector.reduce.add.v4f32(<4 x float> undef)
+  ret void
+}
+declare float @llvm.vector.reduce.add.v4f32(<4 x float>)
+;;; intrinsic: fadd reduction without a start
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call float @llvm.vector.reduce.fadd.v4f32(<4 x float> undef)
+  ret void
+}
+declare float @llvm.vector.reduce.fadd.v4f32(<4 x float>)
+;;; intrinsic: masked load without its alignment
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr undef, <4 x i1> undef, <4 x i32> undef)
+  ret void
+}
+declare <4 x i32> @llvm.masked.load.v4i32.p0(ptr, <4 x i1>, <4 x i32>)
+;;; intrinsic: masked load of another mask
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr undef, i32 0, <8 x i1> undef, <4 x i32> undef)
+  ret void
+}
+declare <4 x i32> @llvm.masked.load.v4i32.p0(ptr, i32, <8 x i1>, <4 x i32>)
+;;; intrinsic: assume of a word
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @llvm.assume(i32 0)
+  ret void
+}
+declare void @llvm.assume(i32)
+;;; intrinsic: expect of a float
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call float @llvm.expect.f32(float 0.0, float 0.0)
+  ret void
+}
+declare float @llvm.expect.f32(float, float)
+;;; intrinsic: trap with an operand
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @llvm.trap(i32 0)
+  ret void
+}
+declare void @llvm.trap(i32)
+;;; intrinsic: special register of 64 bits
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i64 @llvm.nvvm.read.ptx.sreg.tid.x()
+  ret void
+}
+declare i64 @llvm.nvvm.read.ptx.sreg.tid.x()
+;;; intrinsic: special register with an operand
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i32 @llvm.nvvm.read.ptx.sreg.tid.x(i32 0)
+  ret void
+}
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x(i32)
+;;; intrinsic: barrier with an operand
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @llvm.nvvm.barrier0(i32 0)
+  ret void
+}
+declare void @llvm.nvvm.barrier0(i32)
+;;; intrinsic: shuffle without its mask
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i32 @llvm.nvvm.shfl.sync.up.i32(i32 0, i32 0, i32 0)
+  ret void
+}
+declare i32 @llvm.nvvm.shfl.sync.up.i32(i32, i32, i32)
+;;; intrinsic: shuffle of a float as a word
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call float @llvm.nvvm.shfl.sync.up.i32(i32 0, float 0.0, i32 0, i32 0)
+  ret void
+}
+declare float @llvm.nvvm.shfl.sync.up.i32(i32, float, i32, i32)
+;;; intrinsic: vote of a word
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i1 @llvm.nvvm.vote.all.sync(i32 0, i32 0)
+  ret void
+}
+declare i1 @llvm.nvvm.vote.all.sync(i32, i32)
+;;; intrinsic: ex2 of a word
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call float @llvm.nvvm.ex2.approx.f(i32 0)
+  ret void
+}
+declare float @llvm.nvvm.ex2.approx.f(i32)
+;;; intrinsic: mbarrier in another space
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @llvm.nvvm.mbarrier.init.shared(ptr undef, i32 0)
+  ret void
+}
+declare void @llvm.nvvm.mbarrier.init.shared(ptr, i32)
+;;; intrinsic: cp.async with spaces exchanged
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(1) undef, ptr addrspace(3) undef)
+  ret void
+}
+declare void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(1), ptr addrspace(3))
+;;; intrinsic: funnel shift of two
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i32 @llvm.fshl.i32(i32 0, i32 0)
+  ret void
+}
+declare i32 @llvm.fshl.i32(i32, i32)
+;;; intrinsic: three-way comparison in one bit
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i1 @llvm.ucmp.i1.i32(i32 0, i32 0)
+  ret void
+}
+declare i1 @llvm.ucmp.i1.i32(i32, i32)
+;;; intrinsic: fixed point without a scale
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i32 @llvm.smul.fix.i32(i32 0, i32 0)
+  ret void
+}
+declare i32 @llvm.smul.fix.i32(i32, i32)
+;;; intrinsic: constrained without a rounding
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call float @llvm.experimental.constrained.fadd.f32(float 0.0, float 0.0)
+  ret void
+}
+declare float @llvm.experimental.constrained.fadd.f32(float, float)
+;;; intrinsic: predicated without a length
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call <4 x i32> @llvm.vp.add.v4i32(<4 x i32> undef, <4 x i32> undef, <4 x i1> undef)
+  ret void
+}
+declare <4 x i32> @llvm.vp.add.v4i32(<4 x i32>, <4 x i32>, <4 x i1>)
+;;; intrinsic: lifetime of a number
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @llvm.lifetime.start.p0(i64 0, i64 0)
+  ret void
+}
+declare void @llvm.lifetime.start.p0(i64, i64)
+;;; intrinsic: prefetch of two
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @llvm.prefetch.p0(ptr undef, i32 0)
+  ret void
+}
+declare void @llvm.prefetch.p0(ptr, i32)
+;;; intrinsic: a name that LLVM has not, variadic
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void (...) @llvm.trap()
+  ret void
+}
+declare void @llvm.trap(...)
+;;; intrinsic: abs with a flag that varies
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i32 @llvm.abs.i32(i32 %n, i1 %c)
+  ret void
+}
+declare i32 @llvm.abs.i32(i32, i1)
+;;; intrinsic: is.fpclass beyond its classes
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i1 @llvm.is.fpclass.f32(float %x, i32 1024)
+  ret void
+}
+declare i1 @llvm.is.fpclass.f32(float, i32)
+;;; intrinsic: prefetch of locality four
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @llvm.prefetch.p0(ptr %p, i32 0, i32 4, i32 1)
+  ret void
+}
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
+;;; intrinsic: masked alignment no power of two
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr %p, i32 3, <4 x i1> zeroinitializer, <4 x i32> %v)
+  ret void
+}
+declare <4 x i32> @llvm.masked.load.v4i32.p0(ptr, i32, <4 x i1>, <4 x i32>)
+;;; intrinsic: constrained of an unknown rounding
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call float @llvm.experimental.constrained.fadd.f32(float %x, float %x, metadata !"round.some", metadata !"fpexcept.ignore")
+  ret void
+}
+declare float @llvm.experimental.constrained.fadd.f32(float, float, metadata, metadata)
+;;; intrinsic: constrained comparison of an unknown test
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i1 @llvm.experimental.constrained.fcmp.f32(float %x, float %x, metadata !"huh", metadata !"fpexcept.ignore")
+  ret void
+}
+declare i1 @llvm.experimental.constrained.fcmp.f32(float, float, metadata, metadata)
+;;; intrinsic: its address in memory
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  store ptr @llvm.ctpop.i32, ptr %p
+  ret void
+}
+declare i32 @llvm.ctpop.i32(i32)
+;;; intrinsic: vector insert beyond the end
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call <4 x i32> @llvm.vector.insert.v4i32.v2i32(<4 x i32> %v, <2 x i32> zeroinitializer, i64 3)
+  ret void
+}
+declare <4 x i32> @llvm.vector.insert.v4i32.v2i32(<4 x i32>, <2 x i32>, i64)
+;;; intrinsic: vector extract beyond the end
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call <2 x i32> @llvm.vector.extract.v2i32.v4i32(<4 x i32> %v, i64 3)
+  ret void
+}
+declare <2 x i32> @llvm.vector.extract.v2i32.v4i32(<4 x i32>, i64)
+;;; intrinsic: splice beyond the end
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call <4 x i32> @llvm.vector.splice.v4i32(<4 x i32> %v, <4 x i32> %v, i32 5)
+  ret void
+}
+declare <4 x i32> @llvm.vector.splice.v4i32(<4 x i32>, <4 x i32>, i32)
+;;; intrinsic: scale of fixed point too large
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i32 @llvm.smul.fix.i32(i32 %n, i32 %n, i32 32)
+  ret void
+}
+declare i32 @llvm.smul.fix.i32(i32, i32, i32)
+;;; intrinsic: ptrmask of another width
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call ptr @llvm.ptrmask.p0.i32(ptr %p, i32 %n)
+  ret void
+}
+declare ptr @llvm.ptrmask.p0.i32(ptr, i32)
+;;; intrinsic: frame address in a variable depth
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call ptr @llvm.frameaddress.p0(i32 %n)
+  ret void
+}
+declare ptr @llvm.frameaddress.p0(i32)
+;;; alloca: count of a pointer
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %a = alloca i32, ptr %p
+  ret void
+}
+;;; alloca: opaque
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %a = alloca %o
+  ret void
+}
+%o = type opaque
+;;; alloca: of a struct that contains an opaque one
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %a = alloca %s
+  ret void
+}
+%s = type { i32, %o }
+%o = type opaque
+;;; alloca: of a struct that contains itself
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %a = alloca %s
+  ret void
+}
+%s = type { i32, %s }
+;;; alloca: address space first
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %a = alloca addrspace(5) i32
+  ret void
+}
+;;; load: nontemporal word
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %a = load nontemporal i32, ptr %p
+  ret void
+}
+;;; load: of a function type
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %a = load void (), ptr %p
+  ret void
+}
+;;; load: atomic vector of pointers
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %a = load atomic <2 x ptr>, ptr %p seq_cst, align 16
+  ret void
+}
+;;; load: acq_rel
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %a = load atomic i32, ptr %p acq_rel, align 4
+  ret void
+}
+;;; load: ordering without atomic
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %a = load i32, ptr %p seq_cst, align 4
+  ret void
+}
+;;; load: volatile before atomic
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %a = load volatile atomic i32, ptr %p seq_cst, align 4
+  ret void
+}
+;;; load: scope without atomic
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %a = load i32, ptr %p syncscope("block")
+  ret void
+}
+;;; store: void
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  store void undef, ptr %p
+  ret void
+}
+;;; store: a label
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  store label %x, ptr %p
+  ret void
+}
+;;; store: atomic of i1
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  store atomic i1 %c, ptr %p seq_cst, align 1
+  ret void
+}
+;;; store: atomic acq_rel
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  store atomic i32 %n, ptr %p acq_rel, align 4
+  ret void
+}
+;;; store: has a name
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = store i32 %n, ptr %p
+  ret void
+}
+;;; fence: has a name
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = fence seq_cst
+  ret void
+}
+;;; fence: scope behind the ordering
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  fence seq_cst syncscope("block")
+  ret void
+}
+;;; atomicrmw: nand of a float
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = atomicrmw nand ptr %p, float %x seq_cst
+  ret void
+}
+;;; atomicrmw: without an ordering
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = atomicrmw add ptr %p, i32 %n
+  ret void
+}
+;;; atomicrmw: value of a label
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = atomicrmw xchg ptr %p, label %f seq_cst
+  ret void
+}
+;;; atomicrmw: no comma
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = atomicrmw add ptr %p i32 %n seq_cst
+  ret void
+}
+;;; atomicrmw: alignment no power of two
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = atomicrmw add ptr %p, i32 %n seq_cst, align 3
+  ret void
+}
+;;; atomicrmw: uinc_wrap of a float
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = atomicrmw uinc_wrap ptr %p, float %x seq_cst
+  ret void
+}
+;;; atomicrmw: fmax of an integer
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = atomicrmw fmax ptr %p, i32 %n seq_cst
+  ret void
+}
+;;; cmpxchg: of a vector
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = cmpxchg ptr %p, <4 x i32> %v, <4 x i32> %v seq_cst seq_cst
+  ret void
+}
+;;; cmpxchg: no pointer
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = cmpxchg i32 %n, i32 1, i32 2 seq_cst seq_cst
+  ret void
+}
+;;; cmpxchg: weak behind volatile
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = cmpxchg volatile weak ptr %p, i32 1, i32 2 seq_cst seq_cst
+  ret void
+}
+;;; getelementptr: no source type
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = getelementptr ptr %p, i32 1, label %x
+  ret void
+}
+;;; getelementptr: inrange in an instruction
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = getelementptr inrange(0, 4) i8, ptr %p, i64 1
+  ret void
+}
+;;; getelementptr: scalable bounds
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = getelementptr inbounds nuw nsw nuw fast i8, ptr %p, i64 1
+  ret void
+}
+;;; getelementptr: index of a struct by a vector that differs
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = getelementptr {i32, i32}, <2 x ptr> zeroinitializer, <2 x i32> zeroinitializer, <2 x i32> <i32 0, i32 1>
+  ret void
+}
+;;; extractvalue: variable index
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = extractvalue {i32, i32} undef, i32 %n
+  ret void
+}
+;;; extractvalue: array index beyond
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = extractvalue [2 x i32] undef, 2
+  ret void
+}
+;;; insertvalue: of a vector
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = insertvalue <4 x i32> %v, i32 %n, 0
+  ret void
+}
+;;; extractelement: float index
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = extractelement <4 x i32> %v, float %x
+  ret void
+}
+;;; insertelement: into a scalar
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = insertelement i32 %n, i32 %n, i32 0
+  ret void
+}
+;;; shufflevector: of scalars
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = shufflevector i32 %n, i32 %n, <2 x i32> zeroinitializer
+  ret void
+}
+;;; shufflevector: of two types
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = shufflevector <4 x i32> %v, <2 x i32> zeroinitializer, <2 x i32> zeroinitializer
+  ret void
+}
+;;; shufflevector: mask that varies
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = shufflevector <4 x i32> %v, <4 x i32> %v, <4 x i32> %v
+  ret void
+}
+;;; select: lanes of another count
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = select <2 x i1> zeroinitializer, <4 x i32> %v, <4 x i32> %v
+  ret void
+}
+;;; select: a vector condition for scalars
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = select <2 x i1> zeroinitializer, i32 %n, i32 %n
+  ret void
+}
+;;; select: fast of integers
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = select fast i1 %c, i32 %n, i32 %n
+  ret void
+}
+;;; freeze: void
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = freeze void undef
+  ret void
+}
+;;; freeze: a label
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = freeze label %f
+  ret void
+}
+;;; va_arg: void
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = va_arg ptr %p, void
+  ret void
+}
+;;; fneg: with nuw
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = fneg nuw float %x
+  ret void
+}
+;;; icmp: samesign of floats
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = icmp eq float %x, %x
+  ret void
+}
+;;; icmp: of structs
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = icmp eq {i32} undef, undef
+  ret void
+}
+;;; icmp: ordered test
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = icmp olt i32 %n, %n
+  ret void
+}
+;;; fcmp: signed test
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = fcmp slt float %x, %x
+  ret void
+}
+;;; fcmp: no test
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = fcmp float %x, %x
+  ret void
+}
+;;; shl: exact
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = shl exact i32 %n, 1
+  ret void
+}
+;;; lshr: nuw
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = lshr nuw i32 %n, 1
+  ret void
+}
+;;; or: nsw
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = or nsw i32 %n, 1
+  ret void
+}
+;;; xor: disjoint
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = xor disjoint i32 %n, 1
+  ret void
+}
+;;; sdiv: nuw
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = sdiv nuw i32 %n, 1
+  ret void
+}
+;;; urem: exact
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = urem exact i32 %n, 1
+  ret void
+}
+;;; and: floats
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = and float %x, %x
+  ret void
+}
+;;; shl: floats
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = shl float %x, %x
+  ret void
+}
+;;; frem: integers
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = frem i32 %n, %n
+  ret void
+}
+;;; add: of two types
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = add i32 %n, %l
+  ret void
+}
+;;; add: of a vector and a scalar
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = add <4 x i32> %v, %n
+  ret void
+}
+;;; add: one operand
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = add i32 %n
+  ret void
+}
+;;; add: three operands
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = add i32 %n, 1, 2
+  ret void
+}
+;;; add: structs
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = add {i32} undef, undef
+  ret void
+}
+;;; zext: nsw
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = zext nsw i32 %n to i64
+  ret void
+}
+;;; trunc: to more bits
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = trunc i32 %n to i64
+  ret void
+}
+;;; trunc: floats
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = trunc float %x to i32
+  ret void
+}
+;;; sext: of a vector to a scalar
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = sext <4 x i32> %v to i64
+  ret void
+}
+;;; fpext: to fewer bits
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = fpext double 1.0 to float
+  ret void
+}
+;;; fptosi: to a float
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = fptosi float %x to double
+  ret void
+}
+;;; uitofp: of a float
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = uitofp float %x to double
+  ret void
+}
+;;; sitofp: nneg
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = sitofp nneg i32 %n to float
+  ret void
+}
+;;; ptrtoint: of a number
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = ptrtoint i32 %n to i64
+  ret void
+}
+;;; ptrtoint: to a float
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = ptrtoint ptr %p to double
+  ret void
+}
+;;; bitcast: of a pointer to a number
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = bitcast ptr %p to i64
+  ret void
+}
+;;; bitcast: of a struct
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = bitcast {i32} undef to i32
+  ret void
+}
+;;; addrspacecast: of a number
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = addrspacecast i64 %l to ptr addrspace(1)
+  ret void
+}
+;;; addrspacecast: lanes differ
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = addrspacecast <2 x ptr> zeroinitializer to <4 x ptr addrspace(1)>
+  ret void
+}
+;;; cast: without to
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = zext i32 %n, i64
+  ret void
+}
+;;; ret: of a label
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  ret label %f
+}
+;;; ret: two values
+define i32 @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  ret i32 1, i32 2
+}
+;;; br: three targets
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br i1 %c, label %a, label %a, label %a
+a:
+  ret void
+}
+;;; br: to a number
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br label 5
+}
+;;; br: of a vector condition
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br <2 x i1> zeroinitializer, label %a, label %a
+a:
+  ret void
+}
+;;; switch: a case that is no number
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  switch i32 %n, label %a [ i32 undef, label %a ]
+a:
+  ret void
+}
+;;; switch: without a default
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  switch i32 %n, [ i32 1, label %a ]
+a:
+  ret void
+}
+;;; switch: of a pointer
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  switch ptr %p, label %a []
+a:
+  ret void
+}
+;;; switch: a bracket missing
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  switch i32 %n, label %a [ i32 1, label %a
+a:
+  ret void
+}
+;;; unreachable: with a value
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  unreachable i32 1
+}
+;;; unreachable: has a name
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = unreachable
+}
+;;; phi: value of another type
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br label %a
+a:
+  %r = phi i32 [ %x, %0 ]
+  ret void
+}
+;;; phi: a block that is none
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br label %a
+a:
+  %r = phi i32 [ 1, %nowhere ]
+  ret void
+}
+;;; phi: in the entry
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = phi i32 [ 1, %a ]
+  br label %a
+a:
+  ret void
+}
+;;; phi: a pair without brackets
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br label %a
+a:
+  %r = phi i32 1, %0
+  ret void
+}
+;;; phi: fast of integers
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br label %a
+a:
+  %r = phi fast i32 [ 1, %0 ]
+  ret void
+}
+;;; attachment: range of a float
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load float, ptr %p, !range !0
+  ret void
+}
+!0 = !{i32 0, i32 1}
+;;; attachment: range not in order
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load i32, ptr %p, !range !0
+  ret void
+}
+!0 = !{i32 4, i32 8, i32 0, i32 2}
+;;; attachment: range that overlaps
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load i32, ptr %p, !range !0
+  ret void
+}
+!0 = !{i32 0, i32 8, i32 4, i32 12}
+;;; attachment: range that touches
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load i32, ptr %p, !range !0
+  ret void
+}
+!0 = !{i32 0, i32 4, i32 4, i32 12}
+;;; attachment: nonnull with content
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load ptr, ptr %p, !nonnull !0
+  ret void
+}
+!0 = !{i32 0}
+;;; attachment: align of a store
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  store ptr %p, ptr %p, !align !0
+  ret void
+}
+!0 = !{i64 8}
+;;; attachment: align of an i32
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load ptr, ptr %p, !align !0
+  ret void
+}
+!0 = !{i32 8}
+;;; attachment: dereferenceable of a number
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load i32, ptr %p, !dereferenceable !0
+  ret void
+}
+!0 = !{i64 8}
+;;; attachment: dereferenceable of an i32
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load ptr, ptr %p, !dereferenceable !0
+  ret void
+}
+!0 = !{i32 8}
+;;; attachment: fpmath of an integer
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = add i32 %n, 1, !fpmath !0
+  ret void
+}
+!0 = !{float 2.5}
+;;; attachment: fpmath of a double
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = fadd float %x, %x, !fpmath !0
+  ret void
+}
+!0 = !{double 2.5}
+;;; attachment: tbaa of a string
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load i32, ptr %p, !tbaa !0
+  ret void
+}
+!0 = !{!"int"}
+;;; attachment: branch weights of strings
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br i1 %c, label %a, label %a, !prof !0
+a:
+  ret void
+}
+!0 = !{!"branch_weights", !"a", !"b"}
+;;; attachment: prof without a name
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br i1 %c, label %a, label %a, !prof !0
+a:
+  ret void
+}
+!0 = !{i32 1, i32 2}
+;;; attachment: a name without a node
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load i32, ptr %p, !tbaa
+  ret void
+}
+;;; attachment: twice the comma
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load i32, ptr %p,, !tbaa !0
+  ret void
+}
+!0 = !{}
+;;; module flag: a behaviour too large
+!llvm.module.flags = !{!0}
+!0 = !{i32 9, !"a", i32 1}
+;;; module flag: twice
+!llvm.module.flags = !{!0, !1}
+!0 = !{i32 1, !"a", i32 1}
+!1 = !{i32 1, !"a", i32 1}
+;;; module flag: a name that is no string
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, i32 1, i32 1}
+;;; module flag: wchar_size of a string
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, !"wchar_size", !"x"}
+;;; module flag: require of no pair
+!llvm.module.flags = !{!0}
+!0 = !{i32 3, !"a", i32 1}
+;;; llvm.ident: two strings
+!llvm.ident = !{!0}
+!0 = !{!"a", !"b"}
+;;; metadata: named twice in a list
+!x = !{!0 !0}
+!0 = !{}
+;;; metadata: distinct string
+!0 = distinct !"x"
+;;; metadata: a list that is not closed
+!0 = !{i32 1
+;;; type: struct not closed
+%a = type { i32
+;;; type: pointer to void
+@a = external global void*
+;;; type: pointer to a label
+@a = external global label*
+;;; type: ptr of a type
+@a = external global ptr i32
+;;; type: array of functions
+@a = external global [2 x void ()]
+;;; type: negative array
+@a = external global [-1 x i32]
+;;; type: vector of arrays
+@a = external global <2 x [2 x i32]>
+;;; type: address space of a number
+@a = external global i32 addrspace(1)
+;;; type: alias of another later one
+@a = external global %t
+%t = type i32
+;;; type: function with void among its parameters
+@a = external global ptr
+@b = alias void (i32, void), ptr @a
+;;; type: i8388609
+@a = external global i8388609
+;;; type: metadata in a struct
+%a = type { metadata }
+;;; type: token in an array
+@a = external global [2 x token]
+;;; constant: an array of another type
+@a = global [2 x i32] [i32 1, i64 2]
+;;; constant: an array that is too long
+@a = global [2 x i32] [i32 1, i32 2, i32 3]
+;;; constant: struct for an array
+@a = global [2 x i32] {i32 1, i32 2}
+;;; constant: packed for a struct
+@a = global {i32, i32} <{i32 1, i32 2}>
+;;; constant: vector for an array
+@a = global [2 x i32] <i32 1, i32 2>
+;;; constant: string for words
+@a = global [2 x i16] c"ab"
+;;; constant: string too long
+@a = global [2 x i8] c"abc"
+;;; constant: null of a float
+@a = global float null
+;;; constant: a float in an integer
+@a = global i32 1.0
+;;; constant: an integer in a float
+@a = global float 1
+;;; constant: an integer for a pointer
+@a = global ptr 0
+;;; constant: zeroinitializer of a label
+@a = global label zeroinitializer
+;;; constant: zeroinitializer of a function type
+@a = global void () zeroinitializer
+;;; constant: undef of void
+@a = global void undef
+;;; constant: poison of metadata
+@a = global metadata poison
+;;; constant: splat of another type
+@a = global <2 x i32> splat (i64 1)
+;;; constant: splat of an array
+@a = global [2 x i32] splat (i32 1)
+;;; constant: true of i8
+@a = global i8 true
+;;; constant: a symbol in an integer
+@a = global i64 @a
+;;; constant: a symbol that is not there
+@a = global ptr @b
+;;; constant: a symbol of another space
+@a = global ptr @b
+@b = addrspace(1) global i32 0
+;;; constant: ptrtoint of a number
+@a = global i64 ptrtoint (i32 1 to i64)
+;;; constant: trunc to more
+@a = global i64 trunc (i32 1 to i64)
+;;; constant: add with a comma missing
+@a = global i64 add (i64 1 i64 2)
+;;; constant: shl is no expression
+@a = global i64 shl (i64 1, i64 2)
+;;; constant: and is no expression
+@a = global i64 and (i64 1, i64 2)
+;;; constant: zext is no expression
+@a = global i64 zext (i32 1 to i64)
+;;; constant: fadd is no expression
+@a = global float fadd (float 1.0, float 2.0)
+;;; constant: getelementptr index of a float
+@b = global i32 0
+@a = global ptr getelementptr (i8, ptr @b, float 1.0)
+;;; constant: getelementptr into nothing
+@b = global i32 0
+@a = global ptr getelementptr (i32, ptr @b, i64 0, i64 1)
+;;; constant: bfloat with a float's letter
+@a = global bfloat 0xH1234
+;;; constant: an exponent without digits
+@a = global double 1.0e
+;;; constant: a number without a point
+@a = global double 1e5
+;;; constant: two points
+@a = global double 1.0.0
+;;; constant: blockaddress of nothing
+@a = global ptr blockaddress(@f, %x)
+;;; variable: thread_local of an unknown model
+@a = thread_local(fast) global i32 0
+;;; variable: section no string
+@a = global i32 0, section s
+;;; variable: alignment of 2^33
+@a = global i32 0, align 8589934592
+;;; variable: alignment negative
+@a = global i32 0, align -4
+;;; variable: comma at the end
+@a = global i32 0,
+;;; variable: two on one
+@a = global i32 0 1
+;;; variable: no equals
+@a global i32 0
+;;; variable: address space without brackets
+@a = addrspace 1 global i32 0
+;;; alias: without a type
+@a = alias @b
+@b = global i32 0
+;;; alias: of another space
+@a = alias i32, ptr @b
+@b = addrspace(1) global i32 0
+;;; alias: extern_weak
+@a = extern_weak alias i32, ptr @b
+@b = global i32 0
+;;; alias: cycle of two
+@a = alias i32, ptr @b
+@b = alias i32, ptr @a
+;;; alias: private hidden
+@a = private hidden alias i32, ptr @b
+@b = global i32 0
+;;; comdat: without a dollar
+c = comdat any
+;;; comdat: of a private declaration
+$f = comdat any
+declare void @f() comdat(f)
+;;; comdat: on a declaration
+$f = comdat any
+declare void @f() comdat
+;;; module asm: no string
+module asm x
+;;; source_filename: no string
+source_filename = x
+;;; target: no equals
+target triple "nvptx64-nvidia-cuda"
+;;; top level: an instruction
+%x = add i32 1, 2
+;;; top level: a number
+42
+;;; top level: ret
+ret void
+;;; function: parameters without a comma
+define void @f(i32 %a i32 %b) {
+  ret void
+}
+;;; function: parameter by a global's name
+define void @f(i32 @a) {
+  ret void
+}
+;;; function: token result
+define token @f() {
+  unreachable
+}
+;;; function: metadata result
+declare metadata @f()
+;;; function: brackets not closed
+declare void @f(i32
+;;; function: a number for its name
+declare void 5()
+;;; label: a number that is in use
+define void @f() {
+  %1 = add i32 1, 2
+  br label %1
+1:
+  ret void
+}
+;;; label: at the end of nothing
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br label %a
+a:
+b:
+  ret void
+}
+;;; value: of an outer function
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = add i32 %outer, 1
+  ret void
+}
+define void @g(i32 %outer) {
+  ret void
+}
+;;; value: a global as a local
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load i32, ptr %g
+  ret void
+}
+@g = global i32 0
+;;; value: a number named before
+define void @f() {
+  %5 = add i32 1, 2
+  %3 = add i32 1, 2
+  ret void
+}
+;;; value: two names
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %a = %b = add i32 1, 2
+  ret void
+}
+;;; value: name of an instruction missing
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  = add i32 1, 2
+  ret void
+}
+;;; value: undefined number
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = add i32 %99, 1
+  ret void
+}
+;;; block: instructions behind the terminator that use nothing
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  ret void
+  %r = add i32 undefd, 1
+  ret void
+}
+;;; uselistorder: of an unknown value
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  uselistorder i32 %zz, { 1, 0 }
+  ret void
+}

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import attrs
 
@@ -33,7 +34,8 @@ def mismatch(row: Intrinsic, call: Instruction) -> str | None:
     """Why a call cannot be one of the intrinsic, None where it can."""
     given = call.operands
     name = str(getattr(call.aux.callee, "name", ""))
-    return _mismatch(row, name, call.type, [v.type for v in given]) or _literals(row, given)
+    return _mismatch(row, name, call.type, [v.type for v in given]) or literals(
+        row.types, given, _BELOW.get(row.name, {}))
 
 
 def declared_mismatch(row: Intrinsic, f: Function) -> str | None:
@@ -48,12 +50,17 @@ def _mismatch(
     wrong = misfit(row.types, result, given, loose=bool(row.rule) and not own, spaces=spaces)
     if wrong is None and row.rule == "bswap" and _element(result).bits % 16:
         return f"that gives {result}, which is no even number of bytes"
+    if wrong is None and row.rule == "pointer.mask" and _element(given[1]).bits < 64 and (
+            getattr(_element(given[0]), "space", 0) not in (3, 5)):
+        return f"with a mask of type {given[1]} for 64 bits"
     return wrong
 
 
-def _literals(row: Intrinsic, given: Sequence[Value]) -> str | None:
-    limits = _BELOW.get(row.name, {})
-    for k, (v, (_, fixed)) in enumerate(zip(given, _signature(row.types)[1], strict=False)):
+def literals(
+    types: str, given: Sequence[Value], limits: Mapping[int, int] = MappingProxyType({})
+) -> str | None:
+    """Which operand must be a literal and is none, or one below its limit."""
+    for k, (v, (_, fixed)) in enumerate(zip(given, _signature(types)[1], strict=False)):
         if fixed and not isinstance(v, Constant):
             return f"with operand {k} that is no literal"
         if k in limits and not 0 <= getattr(v, "value", 0) < limits[k]:

@@ -154,7 +154,8 @@ def _bitcast(a: ty.Type, b: ty.Type) -> bool:
 
 
 def _address_space(a: ty.Type, b: ty.Type) -> bool:
-    return _is_pointer(a) and _is_pointer(b) and element(a) is not element(b)
+    return _is_pointer(a) and _is_pointer(b) and element(a) is not element(b) and (
+        _lanes(a) == _lanes(b))
 
 
 def cast_problem(row: str, source: ty.Type, target: ty.Type) -> str | None:
@@ -239,11 +240,14 @@ def gep_problem(source: ty.Type, operands: tuple[Value, ...]) -> str | None:
         return f"getelementptr into {source}"
     if len({v.type.count for v in operands if isinstance(v.type, ty.VectorType)}) > 1:
         return "getelementptr of vectors of different lengths"
+    wrong = next((v.type for v in operands[1:] if not _is_int(v.type)), None)
+    if wrong is not None:
+        return f"getelementptr has an index of type {wrong}"
     for v in operands[2:]:
         if isinstance(at, ty.StructType):
             k = getattr(v, "value", None)
             if v.type.__class__ is ty.VectorType and isinstance(k, tuple):
-                k = getattr(k[0], "value", None)
+                k = getattr(k[0], "value", None) if len({*k}) == 1 else -1
             k = 0 if k is None and isinstance(v, Constant) else k
             if element(v.type) is not ty.I32:
                 return f"a member of {at} is told by an i32, not {v.type}"
@@ -258,14 +262,11 @@ def gep_problem(source: ty.Type, operands: tuple[Value, ...]) -> str | None:
 
 
 def _gep(i: Instruction, f: Function) -> str | None:
-    base, *indices = i._operands
+    base = i._operands[0]
     if not _is_pointer(base.type) or element(i.type) is not element(base.type):
         return f"getelementptr from {base.type} gives {i.type}"
     if not isinstance(i.aux, ty.Type):
         return "getelementptr has no source element type"
-    wrong = next((v.type for v in indices if not _is_int(v.type)), None)
-    if wrong is not None:
-        return f"getelementptr has an index of type {wrong}"
     return gep_problem(i.aux, i._operands)
 
 
@@ -389,10 +390,16 @@ def _call(i: Instruction, f: Function) -> str | None:
 
 def _assembly(i: Instruction, asm: InlineAsm) -> str | None:
     """The result and the arguments are as many as the constraints say."""
-    parts = [c for c in asm.constraints.split(",") if c and not c.startswith(("~", "!"))]
+    every = asm.constraints.split(",") if asm.constraints else []
+    kinds = ["=~".find(c[:1]) % 3 for c in every if c[:1] != "!"]  # output 0, clobber 1, input 2
+    if any(not c.strip("=~*&%!") or c.count("{") != c.count("}") for c in every):
+        return f"'{asm.constraints[:60]}' are no constraints of assembly"
+    parts = [c for c in every if not c.startswith(("~", "!"))]
     outputs = [c for c in parts if c.startswith("=") and not c.startswith("=*")]
     if any(c[0] != "=" and d[0] == "=" for c, d in itertools.pairwise(parts)):
         return "an output of the assembly stands behind an input"
+    if any(a == 1 != b for a, b in itertools.pairwise(kinds)):
+        return "an input or output of the assembly stands behind what it clobbers"
     t = i.type
     given = 0 if t is ty.VOID else len(t.elements or ()) if isinstance(t, ty.StructType) else 1
     if len(outputs) != given or (given == 1 and isinstance(t, ty.StructType)):

@@ -20,6 +20,7 @@ from nvir.ir.nvvm import const, const_like
 from nvir.ir.values import undef
 from nvir.ir.verify.nvvm import element
 from nvir.llvm.expand.upgrade import Expander, Expansion
+from nvir.llvm.lexer import Stop
 
 # Of a float's format: bits of the fraction behind the point, and of the exponent.
 _FORMATS = {"half": (10, 5), "bfloat": (7, 8), "float": (23, 8), "double": (52, 11)}
@@ -132,6 +133,7 @@ def _fixed_point(e: Expander, given: list[Value]) -> Value:
     (a, b, scale), t = given, given[0].type
     what = e.name.split(".")[1]
     sign, n = what[0], e.number(scale)
+    _inside(e, 0 <= n < t.bits + (what == "umul"))
     wide, (x, y) = _widened(e, sign, t, [a, b])
     by = const(wide, n)
     if what[1:] == "mul":
@@ -255,7 +257,9 @@ def _reverse(e: Expander, given: list[Value]) -> Value:
 def _splice(e: Expander, given: list[Value]) -> Value:
     a, b, at = given
     n = _count(a)
-    first = e.number(at) % n
+    first = e.number(at)
+    _inside(e, -n <= first < n)
+    first %= n
     return e.shuffle_vector(a, b, tuple(range(first, first + n)))
 
 
@@ -273,6 +277,7 @@ def _deinterleave(e: Expander, given: list[Value]) -> Value:
 def _insert(e: Expander, given: list[Value]) -> Value:
     v, part, at = given
     n, m, first = _count(v), _count(part), e.number(at)
+    _inside(e, first % m == 0 and first + m <= n)
     wide = e.shuffle_vector(part, undef(part.type), tuple(k if k < m else 0 for k in range(n)))
     return e.shuffle_vector(v, wide, tuple(
         n + k - first if first <= k < first + m else k for k in range(n)))
@@ -281,8 +286,16 @@ def _insert(e: Expander, given: list[Value]) -> Value:
 def _extract(e: Expander, given: list[Value]) -> Value:
     v, at = given
     assert isinstance(e.result, ty.VectorType)
-    first = e.number(at)
-    return e.shuffle_vector(v, undef(v.type), tuple(range(first, first + e.result.count)))
+    first, m = e.number(at), e.result.count
+    _inside(e, first % m == 0 and first + m <= _count(v))
+    return e.shuffle_vector(v, undef(v.type), tuple(range(first, first + m)))
+
+
+def _inside(e: Expander, holds: bool) -> None:
+    """Refuse a literal that leads to no place in a vector or number."""
+    if not holds:
+        raise Stop(f"a call of {e.name} with a literal that is too large, or between two parts",
+                   e.reader.start)
 
 
 def _steps(e: Expander, given: list[Value]) -> Value:
@@ -327,6 +340,8 @@ def _masked(e: Expander, given: list[Value]) -> Value:
     place, mask = given[:2]
     t: Any = stored.type if stored is not None else e.result
     each = e.number(align) or 1
+    if each & (each - 1):
+        raise Stop(f"an alignment of {each}, which is no power of two", e.reader.start)
     if t.element.bits % 8:
         e.fail()
     if word in ("load", "store"):

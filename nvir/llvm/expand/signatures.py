@@ -6,8 +6,10 @@ Source   LLVM Language Reference; LLVM 19's Intrinsics.td and Verifier.cpp.
 
 from __future__ import annotations
 
-from nvir.ir import Function
-from nvir.ir.intrinsics import declared_mismatch, find, misfit
+from collections.abc import Sequence
+
+from nvir.ir import Function, Value
+from nvir.ir.intrinsics import declared_mismatch, find, literals, misfit
 from nvir.llvm.expand.upgrade import BINARY, CASTS, split_name
 
 _ROTATED = {"b32": "i32 i32 i32", "b64": "i64 i64 i32", "right.b64": "i64 i64 i32"}
@@ -45,11 +47,19 @@ _PREDICATED = {
 
 def declaration_problem(f: Function) -> str | None:
     """Why this is no declaration of the intrinsic of that name, or None."""
+    if f.aux and f.aux.get("variadic"):
+        return "that takes any number of operands"
     row = find(str(f.name))
     if row is not None:
         return declared_mismatch(row, f)
     types = _types(str(f.name))
     return misfit(types, f.return_type, [p.type for p in f.arguments]) if types else None
+
+
+def literal_problem(name: str, given: Sequence[Value]) -> str | None:
+    """Which operand of an intrinsic without a row must be a literal, or None."""
+    types = _types(name) if find(name) is None else ""
+    return literals(types, given) if types else None
 
 
 def _types(name: str) -> str:
