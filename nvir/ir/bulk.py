@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 
-LEAST = 200_000
+LEAST = 500_000
 FEW = 5_000  # new objects that the collector may as well walk
 _frozen = False  # whether `freeze` was called
 _new = 0  # objects that no collection has walked yet
@@ -26,8 +26,8 @@ class bulk:  # used as a statement's word
 
     def __exit__(self, *_: object) -> None:
         if self.was_on:
+            _settle()  # before anything is made, which would have the new objects walked
             gc.enable()
-            _settle()
 
 
 def freeze() -> None:

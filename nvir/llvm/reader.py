@@ -74,7 +74,11 @@ def read_ll(text_or_path: str | bytes | os.PathLike[str]) -> Module:
     """
     text, file = _text_of(text_or_path)
     with bulk():
-        return _ModuleReader(Text(text, file)).read()
+        reader = _ModuleReader(Text(text, file))
+        try:
+            return reader.read()
+        finally:
+            vars(reader).clear()  # its parts name it: a circle, which only the collector would find
 
 
 def _text_of(x: Any) -> tuple[str, str]:

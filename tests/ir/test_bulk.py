@@ -8,7 +8,9 @@ import weakref
 
 import pytest
 
+from nvir import read_ll
 from nvir.ir.bulk import bulk
+from nvir.llvm import lexer
 
 bulk_module = importlib.import_module("nvir.ir.bulk")  # the package has the function by this name
 
@@ -49,6 +51,31 @@ def test_dropped_circles_are_collected_when_enough_is_new(monkeypatch):
         alive.append(weakref.ref(rings[0]))
         del rings
     assert alive[0]() is None
+
+
+def test_what_was_made_is_not_walked_at_the_end(monkeypatch):
+    monkeypatch.setattr(bulk_module, "FEW", 0)
+    monkeypatch.setattr(bulk_module, "_new", 0)
+    gc.collect()
+    walks: list[str] = []
+    note = lambda phase, _: walks.append(phase)  # noqa: E731
+    gc.callbacks.append(note)
+    try:
+        with bulk():
+            rings = [Ring() for _ in range(5000)]
+    finally:
+        gc.callbacks.remove(note)
+    assert len(rings) == 5000
+    assert not walks
+
+
+def test_nothing_of_a_reader_waits_for_the_collector():
+    gc.collect()
+    with bulk():
+        module = read_ll("define void @f() {\n  ret void\n}\n")
+        left = [x for x in gc.get_objects() if isinstance(x, lexer.Text)]
+    assert module.functions
+    assert not left
 
 
 def test_what_the_user_froze_stays_frozen(monkeypatch):
