@@ -155,6 +155,29 @@ def test_equal_phis_of_a_block_are_one(check):
         after="sub.s32 %r7, %r5, %r5; st.global.u32 [%rd1], %r7;"))
 
 
+COUNTERS = """
+        mov.u32 %r3, {start};
+        mov.u32 %r4, {other};
+    L:  add.s32 %r3, %r3, {step};
+        add.s32 %r4, %r4, {next};
+        add.s32 %r5, %r3, %r4;
+        st.global.u32 [%rd1], %r5;
+        setp.lt.s32 %p2, %r3, %r1;
+        @%p2 bra L;
+        ret;"""
+SAME = {"start": "%r2", "other": "%r2", "step": "2", "next": "2"}
+
+
+@pytest.mark.parametrize(("changed", "phis"), [
+    ({}, 1), ({"step": "%r2", "next": "%r2"}, 1), ({"other": "%r1"}, 2), ({"next": "4"}, 2),
+    ({"next": "%r1"}, 2), ({"step": "%clock", "next": "%clock"}, 2)])
+def test_counters_that_begin_and_step_alike_are_one(changed, phis):
+    """As LLVM's unroller leaves two."""
+    m = nvir.read_ptx(body(START + COUNTERS.format(**SAME | changed)))
+    nvir.run_passes(m, "copy-prop,gvn,dce", verify=True)
+    assert sum(i.form.is_phi for i in m.kernels[0].instructions()) == phis
+
+
 def test_phis_of_other_values_stay(check):
     check("gvn", DIAMOND.format(
         before="", then="add.s32 %r5, %r1, 1; add.s32 %r6, %r2, 1;",

@@ -9,10 +9,11 @@ same value; the one whose block dominates the other replaces it.
 
 Method   Preorder walk of the dominator tree with a scoped table: entries of a
          block hold while its subtree lasts. The number of a value is its
-         leader. Phis of one block agree when their operands do. A load is
-         keyed by a number for the state of memory, which changes at every
-         write, barrier and call and where paths meet; loads that no store can
-         change (.nc, .const, parameters of a kernel) go without.
+         leader. Phis of one block agree when their operands do, or are the same
+         steps of each: two counters that begin alike. A load is keyed by a
+         number for the state of memory, which changes at every write, barrier
+         and call and where paths meet; loads that no store can change (.nc,
+         .const, parameters of a kernel) go without.
 Needs    SSA, dominator tree.
 Keeps    blocks and edges. Operand order where the opcode does not commute.
          Every convergent operation in place.
@@ -218,7 +219,18 @@ class _Numbering:
                 self._replace(phi, value)
             return None
         order = sorted(range(len(operands)), key=[b.rpo_index for b in phi.aux].__getitem__)
-        return (phi.block, tuple([operands[k] for k in order]))
+        return (phi.block, tuple([self._step(phi, operands[k]) for k in order]))
+
+    def _step(self, phi: Instruction, value: Value) -> Any:
+        """What a phi gets from a predecessor; of a pure operation on the phi itself the operation:
+        phis that begin alike and take the same steps stay alike."""
+        d = value.definer
+        if d is not value or not d.form.pure or phi not in d._operands \
+                or d.form.carry_in or d.form.carry_out or d.aux.__class__ in (list, dict) \
+                or not _worth_keeping(d._operands):
+            return value
+        others = tuple([None if v is phi else self.leaders.get(v, v) for v in d._operands])
+        return (d.form, others, d.aux, getattr(d.type, "cls", d.type))
 
     def _compare(self, load: Instruction, key: Any) -> None:
         """Note a load that could go if memory were as it was at an earlier one."""
