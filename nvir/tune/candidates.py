@@ -7,6 +7,7 @@
     pipeline   loads so many iterations ahead; also of the unrolled loop
     apart      a version for operands that do not overlap, chosen at run time, whose loads come
                before its stores; also these of it
+    converted  small branches in it become guards and selects; also these of it
 
 A candidate is a copy of the kernel under a name of its own with one such setting for each loop that
 is changed, and launch bounds. A setting that a pass refuses gives a reason instead of a copy.
@@ -46,11 +47,14 @@ from nvir.passes.loop.unroll.prepare import Refusals
 from nvir.passes.loop.unroll.transform import UNROLLED
 from nvir.passes.loop.version.loop_version import version
 from nvir.passes.registry import all_passes
+from nvir.passes.scalar import if_convert
 
 MANY = 8  # copies beyond which the body has to be small
 REST = 64  # a mask below this is that of a remainder
 SLOW = 1 << 21  # added to the numbers of a loop that runs only where operands overlap
 LATE = 1 << 20  # added to those of a loop that does what its pipeline leaves
+BRANCH = 16  # instructions that take the place of a branch
+BRANCHY = 40  # of a loop whose branches may be converted
 LARGEST = 2048  # instructions of an unrolled body
 CLEAN_UP = ("copy-prop", "const-fold", "gvn", "dce")
 
@@ -59,18 +63,21 @@ CLEAN_UP = ("copy-prop", "const-fold", "gvn", "dce")
 class LoopSetting:
     """What is done to a loop. `unroll` 0: all iterations, 1: the body once; None: nothing said.
 
-    depth   iterations that loads run ahead
-    free    a `nounroll` of the source is taken out
-    apart   in a version for operands that do not overlap
+    depth      iterations that loads run ahead
+    free       a `nounroll` of the source is taken out
+    apart      in a version for operands that do not overlap
+    converted  its small branches are guards and selects
     """
 
     unroll: int | None = None
     depth: int = 0
     free: bool = False
     apart: bool = False
+    converted: bool = False
 
     def __str__(self) -> str:
-        parts = ["operands apart"] if self.apart else []
+        parts = ["if-converted"] if self.converted else []
+        parts += ["operands apart"] if self.apart else []
         parts += ["left to ptxas"] if self.free else []
         if self.unroll is not None:
             parts.append({0: "full unroll", 1: "no unroll"}.get(
@@ -85,6 +92,13 @@ SETTINGS = (
     LoopSetting(16), LoopSetting(None, 1), LoopSetting(4), LoopSetting(4, apart=True),
     LoopSetting(None, 2), LoopSetting(8, apart=True), LoopSetting(2, 1), LoopSetting(4, 1),
     LoopSetting(None, 1, apart=True), LoopSetting(2, apart=True), LoopSetting(2, 2),
+)
+# of a loop of several blocks
+SEVERAL_BLOCKS = (
+    LoopSetting(0), LoopSetting(8), LoopSetting(converted=True), LoopSetting(8, converted=True),
+    LoopSetting(converted=True, apart=True), LoopSetting(None, 4, converted=True), LoopSetting(2),
+    LoopSetting(2, converted=True), LoopSetting(4), LoopSetting(None, 1, converted=True),
+    LoopSetting(4, converted=True), LoopSetting(4, converted=True, apart=True), LoopSetting(16),
 )
 
 
@@ -130,12 +144,12 @@ def loop_settings(loop: Loop, trips: int | None, most: int | None) -> Iterator[L
     size = sum(1 for b in loop.blocks for i in b if not i.form.op.pseudo)
     bound = trips if trips is not None else most
     plain = len(loop.blocks) == 1 and (bound is None or bound >= 4)
-    for s in SETTINGS:
+    for s in SEVERAL_BLOCKS if 1 < len(loop.blocks) <= BRANCHY else SETTINGS:
         copies = (s.unroll or 1) if s.unroll != 0 else trips or 0
         fits = copies * size <= (LARGEST if copies <= MANY else LARGEST // 4)
         fits &= trips == copies > 1 if s.unroll == 0 else (
             copies == 1 or bound is None or copies < bound)
-        if fits and (plain or not (s.depth or s.apart)):
+        if fits and (plain or s.converted or not (s.depth or s.apart)):
             yield s
     yield last
 
@@ -167,6 +181,10 @@ def attempt(
     if copy.cfg_state != "fresh":
         copy.analyze_cfg()
     ctx.function = copy
+    for loop in Analyses.of(copy).loops:
+        setting = dict(settings.loops).get(str(loop.header.name))
+        if setting is not None and setting.converted and not _convert(loop, ctx):
+            return str(loop.header.name), "no branch in it is small enough for guards"
     if any(s.apart or s.depth or s.unroll not in (None, 1) for _, s in settings.loops):
         canonicalise(copy, headers={b for b in copy.blocks if b.name in dict(settings.loops)})
         for loop in Analyses.of(copy).loops:
@@ -185,6 +203,13 @@ def attempt(
     if settings.loops:
         clean(copy, ctx)
     return copy, ""
+
+
+def _convert(loop: Loop, ctx: Context) -> bool:
+    """Make guards and selects of small branches in a loop; whether there were any."""
+    ctx.pass_, ctx.options = all_passes()["if-convert"], if_convert.Options(BRANCH)
+    function, inside = loop.header.function, loop.members
+    return if_convert.convert(function, [b for b in function.rpo if b in inside], ctx)
 
 
 def clean(function: Function, ctx: Context) -> None:

@@ -20,7 +20,9 @@ Cost    a copy, assembly and judgement of each candidate, of at most `Launches.m
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from heapq import heapify, heappop, heappush
+from itertools import filterfalse
 from typing import Literal
 
 import attrs
@@ -58,6 +60,8 @@ MODEL_ERROR = 1.05  # by which a predicted win has to be larger than nothing
 COUNTED = 0.1  # of a loop's iterations: how far those of two candidates may be apart
 MOST = 40_000  # instructions of all candidates of a file
 ALONE = 0.5  # of these, what settings of each loop by itself may have
+COLD = 0.01  # of a kernel's cycles: loops that take less are not tried
+INFINITE = 1e9  # warps: no latency is left
 LOOPS = 8  # of a kernel, those that run most instructions
 PROBED = 4000  # instructions of a kernel up to which counts of loops not asked for are looked up
 CROWDED = 2  # candidates that are tried again with fewer registers
@@ -150,7 +154,9 @@ def tune(
     names = list(kernels) if kernels is not None else [str(f.name) for f in module.kernels]
     copy = numbered(module, [_kernel(module, n) for n in names])
     searches = [_Search(copy, _kernel(copy, n), profile, request) for n in names]
-    _propose(searches, request.most)
+    room = request.most - sum(s.begin() for s in searches)
+    _judge(copy, searches, arch, profile, judge)
+    _propose(searches, room)
     _judge(copy, searches, arch, profile, judge)
     for s in searches:
         s.combine()
@@ -193,7 +199,6 @@ def _propose(searches: Sequence[_Search], room: int) -> None:
     """Each loop by itself, as long as there is room: settings in turn, more of loops that run a
     larger share of their kernel's instructions. Where there is no room for that, a setting of
     each loop of a kernel at a time, more of kernels that are small for the loops that they have."""
-    room -= sum(s.begin() for s in searches)
     jointly = sum(s.demand() for s in searches) > room * ALONE
     turns = [(s, share, queues) for s in searches for share, queues in s.turns(jointly)]
     heap = [(-share, n, 1) for n, (_, share, _) in enumerate(turns)]
@@ -246,10 +251,11 @@ class _Search:
         self.pending: dict[Choices, Function] = {}
         self.single: Mapping[int, int] | None = None
         self.runs: dict[str, float] = {}
-        self.by_loop: dict[str, dict[LoopSetting | None, tuple[float, float, float]]] = {}
+        self.by_loop: dict[str, dict[LoopSetting | None, tuple[float, ...]]] = {}
         self.jointly = False
         self.probe: Choices | None = None
         self.tried: set[Choices] = set()
+        self.codes: dict[Choices, Code] = {}
         self.room = 0  # instructions that may still be tried
 
     # ------------------------------------------------------------------ candidates
@@ -291,13 +297,24 @@ class _Search:
         )
 
     def _asked(self, most: int = LOOPS) -> list[KernelLoop]:
-        chosen = [x for x in self.found.loops if self.request.loop in ("", x.name)]
+        """The loops that are asked for, or that take some of the kernel's cycles."""
+        least = COLD * self.found.candidates[0].cycles.full if self.found.candidates else 0
+        chosen = [x for x in self.found.loops if x.name == self.request.loop or (
+            not self.request.loop and self._base(x.name)[0] >= least)]
         return sorted(chosen, key=_work, reverse=True)[:most]
+
+    def _base(self, loop: str) -> tuple[float, ...]:
+        """The figures of a loop in the kernel as it is."""
+        return self.by_loop.get(loop, {}).get(None, (0.0,) * 4)
 
     def _settings(self, x: KernelLoop) -> Iterator[LoopSetting]:
         loop = next(k for k in Analyses.of(self.kernel).loops if k.header.name == x.name)
         settings = loop_settings(loop, self.known.get(x.name), self.most.get(x.name))
-        return together(settings) if self.request.every else settings
+        if self.request.every:
+            return together(settings)
+        full, *_, busy = self._base(x.name)
+        waits = full > busy * TIE  # else nothing is gained by loads that are under way early
+        return (s for s in settings if waits or not s.depth)
 
     def _size(self) -> int:
         return sum(map(len, self.kernel.blocks))
@@ -314,6 +331,8 @@ class _Search:
             size, at = self._add(Choices(tuple((h, taken[h]) for h in order)))
             if not at:
                 return size
+            if taken[at] in (LoopSetting(apart=True), LoopSetting(converted=True)):
+                queues[at] = filterfalse(partial(_builds_on, taken[at]), queues[at])
             other = next(queues[at], None)
             if other is not None:
                 taken[at] = other
@@ -444,15 +463,22 @@ class _Search:
             plain = code.get(rolled[0]) if rolled else None
             self.single = once((plain or base).body, self.profile)
             anchor(self.found.loops, self.single)
-        for c in code.values():
-            if c is not None:
-                infer(c.body, self.found.loops, self.single, self.profile)
-        for settings, c in code.items():
-            if settings == self.probe:
-                continue
-            if c is None:
-                self.found.refused.append((settings, "the assembler refuses it"))
-                continue
+        self.found.refused += (
+            (s, "the assembler refuses it") for s, c in code.items() if c is None)
+        new = {s: c for s, c in code.items() if c is not None}
+        before = [x.trips for x in self.found.loops]
+        for c in new.values():
+            infer(c.body, self.found.loops, self.single, self.profile)
+        self.codes |= {s: c for s, c in new.items() if s != self.probe}
+        if before != [x.trips for x in self.found.loops]:  # then earlier figures are wrong
+            self.found.candidates.clear()
+            self.runs, self.by_loop, new = {}, {}, self.codes
+        self._measure({s: c for s, c in new.items() if s != self.probe})
+
+    def _measure(self, new: Mapping[Choices, Code]) -> None:
+        """The figures of some candidates."""
+        assert self.single is not None
+        for settings, c in new.items():
             blocks = self._occupancy(c.registers, c.shared).blocks_per_sm
             warps = blocks * -(-self.found.block // 32) / PARTITIONS
             w = weights(c.body, self.found.loops, self.single, self.profile)
@@ -461,7 +487,8 @@ class _Search:
             time = kernel_time(c.body, self.profile, w, self.request.level)
             self._note(settings, time, warps, runs)
             if not all(self._agrees(x, runs) for x in self.runs):
-                self.found.refused.append((settings, "how often its loops run cannot be told"))
+                out = settings, "how often its loops run cannot be told"
+                self.found.refused += [out] if out not in self.found.refused else []
                 continue
             self.found.candidates.append(Judged(
                 len(self.found.candidates), settings, c.registers, c.spill_bytes, blocks,
@@ -471,18 +498,18 @@ class _Search:
     def _note(
         self, settings: Choices, time: KernelTime, warps: float, runs: Mapping[str, float]
     ) -> None:
-        """Keep the cycles of each loop: at the occupancy of the kernel as it is, at this one, and
-        of a warp alone."""
+        """Keep the cycles of each loop: at the occupancy of the kernel as it is, at this one, of a
+        warp alone, and what it keeps pipes busy."""
         if settings == AS_IT_IS:
             self.warps = warps
             changes: dict[str, LoopSetting | None] = dict.fromkeys(x.name for x in self.found.loops)
         else:
             changes = {**dict(settings.loops)}
-        figures = [time.of_loops(w) for w in (self.warps, warps, 1.0)]
+        figures = [time.of_loops(w) for w in (self.warps, warps, 1.0, INFINITE)]
         for name, setting in changes.items():
             if self._agrees(name, runs):
                 self.by_loop.setdefault(name, {}).setdefault(
-                    setting, (figures[0][name], figures[1][name], figures[2][name]))
+                    setting, tuple(x[name] for x in figures))
 
     def _agrees(self, loop: str, runs: Mapping[str, float]) -> bool:
         """Whether a candidate's loop runs as often as the kernel's, by its weights."""
@@ -530,6 +557,11 @@ def _beats(a: Judged, b: Judged) -> bool:
 
 
 _Queues = dict[str, Iterator[LoopSetting]]  # by header: what is yet to be tried
+
+
+def _builds_on(refused: LoopSetting, s: LoopSetting) -> bool:
+    """Whether a setting does what was refused, and more."""
+    return refused.apart <= s.apart and refused.converted <= s.converted
 
 
 def _single(loop: str, setting: LoopSetting) -> Choices:

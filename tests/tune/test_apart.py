@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import numpy as np
+import pytest
 
 import nvir
 from nvir import sm
@@ -97,3 +99,58 @@ def test_loads_come_first_and_are_taken_where_rows_are_apart():
         done = nvir.launch(after, "k", 1, 1, [
             data, np.uint32(8), np.int32(0), np.int32(q), np.int32(1)])
         assert (done.block_counts["k"].get(fast, 0) > 0) == taken
+
+
+# p[i] += q[i] where q[i] < 4, i < n; p lies `at` bytes behind q
+BRANCHES = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 q, .param .u32 n, .param .u32 at)
+{
+  .reg .pred %p<3>; .reg .f32 %f<3>; .reg .b32 %r<4>; .reg .b64 %rd<4>;
+  ld.param.u64 %rd2, [q];
+  ld.param.u32 %r1, [n];
+  ld.param.u32 %r3, [at];
+  cvt.u64.u32 %rd3, %r3;
+  add.s64 %rd1, %rd2, %rd3;
+  mov.u32 %r2, 0;
+L:
+  ld.global.f32 %f1, [%rd2];
+  setp.geu.f32 %p1, %f1, 0f40800000;
+  @%p1 bra NEXT;
+  ld.global.f32 %f2, [%rd1];
+  add.f32 %f1, %f1, %f2;
+  st.global.f32 [%rd1], %f1;
+  SIDE
+NEXT:
+  add.s64 %rd1, %rd1, 4;
+  add.s64 %rd2, %rd2, 4;
+  add.s32 %r2, %r2, 1;
+  setp.lt.u32 %p2, %r2, %r1;
+  @%p2 bra L;
+  ret;
+}
+"""
+
+
+@pytest.mark.parametrize("setting", [
+    LoopSetting(converted=True), LoopSetting(4, converted=True),
+    LoopSetting(None, 1, converted=True), LoopSetting(apart=True, converted=True),
+    LoopSetting(2, apart=True, converted=True)], ids=str)
+def test_loops_of_branches_made_guards_do_the_same_on_operands_apart_and_overlapping(setting):
+    text = BRANCHES.replace("SIDE", "")
+    plain, after = nvir.read_ptx(text), candidate(text, setting)
+    assert after is not None
+    given = np.random.default_rng(5).integers(0, 8, BUFFER).astype(np.float32)
+    for n, at in itertools.product(range(1, 8), (0, 4, 8, 2048)):
+        results = []
+        for module in (plain, after):
+            data = given.copy()
+            nvir.launch(module, "k", 1, 1, [data, np.uint32(n), np.uint32(at)])
+            results.append(data.tobytes())
+        assert results[0] == results[1], (n, at)
+
+
+def test_branches_that_are_no_guards_stay():
+    assert candidate(BRANCHES.replace("SIDE", "bar.sync 0;"), LoopSetting(converted=True)) is None

@@ -441,7 +441,8 @@ def test_other_commands_tune_as_well(tmp_path):
     document = json.loads(done.stdout)
     assert document["tune"]["schema"] == "nvir.tune/1"
     settings = [c["settings"]["loops"] for c in document["tune"]["kernels"][0]["candidates"]]
-    assert {"LOOP": {"unroll": 4, "depth": 0, "free": False, "apart": False}} in settings
+    assert {"LOOP": {"unroll": 4, "depth": 0, "free": False, "apart": False,
+                     "converted": False}} in settings
 
 
 @pytest.mark.parametrize(("args", "message"), [

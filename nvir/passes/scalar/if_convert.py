@@ -25,6 +25,7 @@ Source   Allen, Kennedy, Porterfield, Warren, "Conversion of Control Dependence 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 import attrs
@@ -86,8 +87,12 @@ class _Select:
 
 
 def run(function: Function, ctx: Context) -> bool:
+    return convert(function, list(function.rpo), ctx)
+
+
+def convert(function: Function, order: Sequence[Block], ctx: Context) -> bool:
+    """Convert the branches at the ends of some blocks, which are in the order of `rpo`."""
     work = _Work(function, ctx)
-    order = list(function.rpo)
     for block in reversed(order):
         work.convert(block)
     if not work.gone:

@@ -64,9 +64,13 @@ def _in_words(k: KernelTuning, module: Module) -> list[Choices]:
     gains = sorted((c for c in k.candidates[1:] if c.cycles.full * TIE <= base.cycles.full
                     and c.spill_bytes <= base.spill_bytes and c.blocks_per_sm),
                    key=lambda c: c.cycles.full)
-    return [c.settings for c in gains if not any(s.depth for _, s in c.settings.loops)
-            and len(pragmas(module, k.name, c.settings)) == sum(
-                s.unroll is not None or s.free for _, s in c.settings.loops)]
+    found = []
+    for settings in (c.settings for c in gains):
+        said = [s for _, s in settings.loops if s.unroll is not None or s.free]
+        silent = any(s.depth or s.converted for _, s in settings.loops)
+        if not silent and len(pragmas(module, k.name, settings)) == len(said):
+            found.append(settings)
+    return found
 
 
 def written(
