@@ -167,6 +167,35 @@ def test_products_of_extended_numbers_are_wide():
     assert "cvt" not in text
 
 
+@pytest.mark.parametrize("bits", [8, 12, 16, 24, 32, 64])
+def test_a_selected_extremum(bits):
+    t = int_type(bits)
+
+    def body(b, m, x, y):
+        one = const(t, 5)
+        signed = [b.icmp_signed(how, p, q) for how in ("<", "<=", ">", ">=")
+                  for p, q in ((x, y), (x, one))]
+        unsigned = [b.icmp_unsigned(how, x, y) for how in ("<", ">=")]
+        return [b.select(c, *pair) for c in signed + unsigned
+                for pair in (c.operands, c.operands[::-1])]
+
+    check_lanes([t, t], [t] * 20, body)
+
+
+@pytest.mark.parametrize(("test", "values", "made"), [
+    ("slt", "%x, i32 %y", "min.s32"), ("slt", "%y, i32 %x", "max.s32"),
+    ("ugt", "%x, i32 %y", "max.u32"), ("uge", "%y, i32 %x", "min.u32"),
+    ("eq", "%x, i32 %y", "selp"), ("slt", "%x, i32 %z", "selp")])
+def test_a_select_of_what_was_compared_is_an_extremum(test, values, made):
+    text = ptx(f"""define i32 @f(i32 %x, i32 %y, i32 %z) {{
+      %c = icmp {test} i32 %x, %y
+      %s = select i1 %c, i32 {values}
+      ret i32 %s
+    }}""")
+    assert made in text
+    assert ("setp" in text) == (made == "selp")
+
+
 @pytest.mark.parametrize(("how", "wide"), [("zext nneg", "mul.wide.s32"), ("zext", "")])
 def test_a_wide_product_stays_wide_in_a_sum(how, wide):
     """mad.lo of 64 bits is four products; a number without a sign extends either way."""

@@ -247,3 +247,30 @@ def test_copies_of_the_producer_and_functions_for_size_stay_rolled(said, changes
     module = read(text)
     nvir.run_passes(module, "select")
     assert ('.pragma "nounroll"' in nvir.print_ptx(module)) == wanted
+
+
+ROUNDS = """define ptx_kernel void @k(ptr addrspace(1) %p, i32 %x, i32 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [0, %entry], [%j, %loop]
+  %a = phi i32 [%x, %entry], [%d, %loop]
+  %b = shl i32 %a, 3
+  %c = add i32 %b, %i
+  %d = shl i32 %c, 3
+  %j = add i32 %i, 2
+  %t = icmp ne i32 %j, %n
+  br i1 %t, label %loop, label %done
+done:
+  store i32 %d, ptr addrspace(1) %p
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize(("old", "new", "wanted"), [
+    ("shl", "shl", True), ("%d = shl", "%d = add", False), ("%i, 2", "%i, 3", False)])
+def test_copies_that_access_nothing_are_told_by_their_operations(old, new, wanted):
+    module = read(ROUNDS.replace(old, new))
+    nvir.run_passes(module, "select")
+    assert ('.pragma "nounroll"' in nvir.print_ptx(module)) == wanted

@@ -4,7 +4,8 @@
     small      the function is optsize or minsize (clang -Os, -Oz), and no metadata of the loop asks
                for copies
     copied     an innermost loop that takes k steps at a time and has as many loads, stores and
-               atomics of each type as make k copies: its producer unrolled it
+               atomics of each type as make k copies, without any as many operations of each kind
+               (sums of integers count for nothing, they step): its producer unrolled it
 
 What ptxas would make of the last is copies of copies, four times what the producer found best.
 
@@ -22,6 +23,11 @@ from nvir.ir import Function, Loop, OpKind, VectorType, natural_loops
 SMALL = frozenset({"optsize", "minsize"})
 DISABLED = "llvm.loop.unroll.disable"
 WISHES = frozenset({"llvm.loop.unroll.enable", "llvm.loop.unroll.full", "llvm.loop.unroll.count"})
+ACCESSES = frozenset({OpKind.LOAD, OpKind.STORE, OpKind.ATOMIC})
+WORK = frozenset({
+    OpKind.MULTIPLY, OpKind.DIVIDE, OpKind.SPECIAL, OpKind.EXTREMUM, OpKind.SIGN, OpKind.SHIFT,
+    OpKind.LOGIC, OpKind.COUNT, OpKind.CONVERT,
+})
 
 
 def rolled(f: Function) -> list[Loop]:
@@ -55,12 +61,16 @@ def _copied(loop: Loop) -> bool:
     if not steps:
         return False
     accesses: Counter[tuple[str, str]] = Counter()
+    work: Counter[tuple[str, str]] = Counter()
     for b in loop.blocks:
         for i in b:
-            if i.form.kind in (OpKind.LOAD, OpKind.STORE, OpKind.ATOMIC):
+            if i.form.kind in ACCESSES:
                 t = i.operands[0].type if i.form.kind is OpKind.STORE else i.type
                 if isinstance(t, VectorType):
                     accesses[i.form.name, str(t.element)] += t.count
                 else:
                     accesses[i.form.name, str(t)] += 1
-    return bool(accesses) and any(all(n % k == 0 for n in accesses.values()) for k in steps)
+            elif i.form.kind in WORK or i.form.name in ("fadd", "fsub"):
+                work[i.form.name, str(i.type)] += 1
+    counted = accesses or work
+    return bool(counted) and any(all(n % k == 0 for n in counted.values()) for k in steps)

@@ -172,11 +172,17 @@ def _extremum(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) 
     if t.bits == 1:  # as a signed number true is -1
         both = (what == "min") == (sign == "u")
         return (s.op("and.pred" if both else "or.pred", a[0], b[0]),)
-    how = "s" if sign == "s" else "z"
     if t.bits > 64:
         return combined(s, t, name, a, b)
-    x, y = (_extended(s, v[0], t, how) for v in (a, b))
-    return (s.known(s.op(f"{what}.{sign}{width(t)}", x, y), how, t.bits),)
+    return (extremum(s, name, t, a[0], b[0]),)
+
+
+def extremum(s: Selector, name: str, t: Type, a: Value, b: Value) -> Value:
+    """smin, smax, umin or umax of up to 64 bits."""
+    sign, what = name[0], name[1:]
+    how = "s" if sign == "s" else "z"
+    x, y = (_extended(s, v, t, how) for v in (a, b))
+    return s.known(s.op(f"{what}.{sign}{width(t)}", x, y), how, t.bits)
 
 
 def _extended(s: Selector, x: Value, t: Type, how: str) -> Value:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from nvir.ir import PRED, Constant, Instruction, PointerType, Type, Unsupported, Value, VectorType
+from nvir.ir import (
+    PRED,
+    Constant,
+    Instruction,
+    IntType,
+    PointerType,
+    Type,
+    Unsupported,
+    Value,
+    VectorType,
+)
 from nvir.ir.opcodes.nvvm import FLOAT_TESTS, INT_TESTS
 from nvir.passes.select.lanes import Rule, by_element
 from nvir.passes.select.parts import parts
+from nvir.passes.select.rules.bits import extremum
 from nvir.passes.select.rules.floating import as_float
 from nvir.passes.select.rules.integer import sext, words, zext
 from nvir.passes.select.rules.wide import below, equal
@@ -97,8 +108,31 @@ def chosen(s: Selector, p: Value, a: Value, b: Value, reg: str) -> Value:
     return s.op("or.pred", taken, left)
 
 
+def _extremum(s: Selector, i: Instruction) -> Value | None:
+    """The smaller or larger of two numbers of up to 32 bits, as older producers write it."""
+    c, a, b = i.operands
+    t = i.type
+    if not isinstance(t, IntType) or not 1 < t.bits <= 32 \
+            or not isinstance(c, Instruction) or c.form.name != "icmp":
+        return None
+    how, (x, y) = condition(c), c.operands
+    if how in ("eq", "ne") or not (
+            (same(x, a) and same(y, b)) or (same(x, b) and same(y, a))):
+        return None
+    least = (how[1] == "l") == same(x, a)
+    return extremum(s, how[0] + ("min" if least else "max"), t, s.one(a), s.one(b))
+
+
+def same(x: Value, y: Value) -> bool:
+    """Whether two operands are one value, or constants of one type and value."""
+    return x is y or (isinstance(x, Constant) and isinstance(y, Constant)
+                      and x.type is y.type and x.value == y.value)
+
+
 def _select(s: Selector, i: Instruction) -> Parts:
     c, a, b = i.operands
+    if (one := _extremum(s, i)) is not None:
+        return (one,)
     if isinstance(i.type, PointerType):
         space = s.spaces.of(i)
         return (chosen(s, s.one(c), s.held(a, space), s.held(b, space), "b64"),)
