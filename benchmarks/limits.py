@@ -3,11 +3,12 @@
     python -m benchmarks.limits                       # each dimension at three sizes
     python -m benchmarks.limits --only loops --largest 100000
 
-Each size is read, verified, printed, simplified and reported in a process of its own under a limit
-of memory. A row tells the seconds of the processor (the imports aside), the largest memory, and
-the exponent: 1.0 where work grows as the size does, 2.0 where it grows as the square, against the
-size before it; "-" where a step took too little to tell. What nvir refuses is shown as its error.
-The exit status is 1 where something crashed or was killed.
+Each size is read, verified, printed, simplified, reported, and taken through `opt -p loops` and
+printed again, in a process of its own under a limit of memory. A row tells the seconds of the
+processor (the imports aside), the largest memory, and the exponent: 1.0 where work grows as the
+size does, 2.0 where it grows as the square, against the size before it; "-" where a step took too
+little to tell. What nvir refuses is shown as its error. The exit status is 1 where something
+crashed or was killed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
+T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 MEMORY = 4 << 30
@@ -49,6 +52,16 @@ def blocks(n: int) -> str:
         for k in range(n // 2)
     )
     return HEAD + kernel(body)
+
+
+def guards(n: int) -> str:
+    """Guarded additions to one register: if-conversion makes a block of them."""
+    body = "\n".join(
+        f"setp.gt.u32 %p1, %n, {k}; @%p1 bra B{k};\nadd.u32 %r1, %r1, {k};\nB{k}:"
+        for k in range(n)
+    )
+    store = "st.global.u32 [%a], %r1;"
+    return HEAD + kernel(f"mov.u32 %r1, %tid.x;\n{body}\n{store}", ".reg .b32 %r<4>;")
 
 
 def conditions(n: int) -> str:
@@ -98,6 +111,7 @@ def braces(n: int) -> str:
 DIMENSIONS: dict[str, tuple[Callable[[int], str], tuple[int, ...]]] = {
     "live": (live, (300, 1_200, 4_800)),
     "blocks": (blocks, (10_000, 40_000, 160_000)),
+    "guards": (guards, (500, 2_000, 8_000)),
     "conditions": (conditions, (400, 1_600, 6_400)),
     "loops": (loops, (500, 2_000, 8_000)),
     "nest": (nest, (60, 250, 1_000)),
@@ -105,7 +119,7 @@ DIMENSIONS: dict[str, tuple[Callable[[int], str], tuple[int, ...]]] = {
     "initialiser": (initialiser, (10_000, 100_000, 1_000_000)),
     "braces": (braces, (10, 1_000, 100_000)),
 }
-STEPS = ("read", "print", "clean", "report")
+STEPS = ("read", "print", "clean", "report", "loops")
 
 
 def measure(text: str) -> str:
@@ -122,7 +136,7 @@ def measure(text: str) -> str:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     times = []
 
-    def timed(action: Callable[[], object]) -> object:
+    def timed(action: Callable[[], T]) -> T:
         start = time.process_time()
         done = action()
         times.append(time.process_time() - start)
@@ -134,6 +148,7 @@ def measure(text: str) -> str:
         timed(lambda: nvir.print_ptx(module))
         timed(lambda: nvir.run_passes(module, "loop-simplify,clean"))
         timed(lambda: report(module))
+        timed(lambda: (nvir.run_passes(module, "loops"), nvir.print_ptx(module)))
     except NvirError as e:
         return "refused " + str(e).partition("\n")[0][:80]
     return "done " + " ".join(f"{t:.3f}" for t in times)

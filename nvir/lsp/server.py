@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import gc
+import logging
 import re
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -397,10 +398,22 @@ def make_server(arch: str | None = None, hints: answers.HintStyle = "loops") -> 
     return server
 
 
+class _LogLine(logging.Formatter):
+    """What pygls logs, in a line without the stack of calls."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        error = record.exc_info and record.exc_info[1]
+        first = record.getMessage().partition("\n")[0]
+        return f"nvir: {first}: {error!r}" if error else f"nvir: {first}"
+
+
 def serve(stream: Any, arch: str | None = None, hints: answers.HintStyle = "loops") -> None:
     """Run a server on a stream of messages. What is imported is never looked at for garbage, and
     all else only where the server says so."""
     server = make_server(arch, hints)
+    told = logging.StreamHandler()
+    told.setFormatter(_LogLine())
+    logging.getLogger("pygls").addHandler(told)
     gc.freeze()
     gc.disable()
     server.start_io(stream)

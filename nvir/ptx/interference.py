@@ -23,7 +23,10 @@ Cost     Linear in the members, and for each the blocks of its live range.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from nvir.analysis.liveness import flood
@@ -51,14 +54,17 @@ class Split:
 class Web:
     """Nodes that share a register.
 
-    where   the nodes that are made or live in each block; built when first needed
+    where   the nodes that are made or live in each block, in the order of `key`; built when
+            first needed
+    count   how many nodes hold a value; built with it
     """
 
-    __slots__ = ("nodes", "where")
+    __slots__ = ("count", "nodes", "where")
 
     def __init__(self, nodes: list[Node]) -> None:
         self.nodes = nodes
         self.where: dict[Block, list[Node]] | None = None
+        self.count: Counter[Any] = Counter()
 
 
 Node = Value | Split
@@ -274,16 +280,39 @@ class Interference:
     def separate(self, a: Web, b: Web) -> bool:
         """Whether no node of one web interferes with one of the other.
 
-        Costs the live ranges of the smaller web.
+        Costs the blocks that the smaller web's nodes live in, and the nodes of the other that are
+        made while they live.
         """
         if len(a.nodes) > len(b.nodes):
             a, b = b, a
         where = self._where(b)
         for u in a.nodes:
             for block in self._blocks(u):
-                for v in where.get(block, ()):
-                    if self.interfere(u, v):
-                        return False
+                there = where.get(block)
+                if there is not None and not self._apart(u, block, there, b.count):
+                    return False
+        return True
+
+    def _apart(self, u: Node, block: Block, there: list[Node], count: Counter[Any]) -> bool:
+        """Whether a node interferes with none of a web's nodes in a block.
+
+        These interfere with none of each other. So what lives where the nearest one above is made
+        holds the same value as that, and nothing further up needs a look where no other does.
+        """
+        ku = self.key(u)
+        at = bisect_left(there, ku, key=self.key)
+        for v in islice(there, at, None):
+            if self.interfere(u, v):
+                return False
+            kv = self.key(v)
+            if self.home(v) is block and kv != ku and not self.live_behind(u, block, kv[1]):
+                break  # u is dead from here on
+        for k in range(at - 1, -1, -1):
+            v = there[k]
+            if self.interfere(v, u):
+                return False
+            if count[value_of(v)] == 1 or self.live_behind(v, self.home(u), ku[1]):
+                break
         return True
 
     def unite(self, a: Web, b: Web) -> tuple[Web, Web]:
@@ -293,14 +322,16 @@ class Interference:
         where = self._where(a)
         a.nodes.extend(b.nodes)
         for u in b.nodes:
+            a.count[value_of(u)] += 1
             for block in self._blocks(u):
-                where.setdefault(block, []).append(u)
+                insort(where.setdefault(block, []), u, key=self.key)
         return a, b
 
     def _where(self, web: Web) -> dict[Block, list[Node]]:
         if web.where is None:
             web.where = {}
-            for u in web.nodes:
+            for u in sorted(web.nodes, key=self.key):
+                web.count[value_of(u)] += 1
                 for block in self._blocks(u):
                     web.where.setdefault(block, []).append(u)
         return web.where

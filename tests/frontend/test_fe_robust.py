@@ -13,7 +13,9 @@ from fe_random import Program
 from nvir.frontend import build as b
 from nvir.frontend.check import check
 from nvir.frontend.irgen import generate
+from nvir.frontend.tree import types as t
 from nvir.frontend.tree.json_form import from_json, to_json
+from nvir.frontend.tree.layout import size_of
 from nvir.ir.errors import NvirError
 
 i, out = b.names("i out")
@@ -76,6 +78,17 @@ def mutated(seeds, trusted=False):
 @pytest.mark.parametrize("trusted", [False, True])
 def test_mutated_trees_give_errors_of_nvir_alone(trusted):
     assert mutated(range(15), trusted) > 0
+
+
+@pytest.mark.parametrize("bits", [-1, 0, 32, 33, 1 << 40])
+def test_a_bit_field_is_no_wider_than_its_type(bits):
+    record = t.Record("Pixel")
+    record.set_fields([t.Field("", t.UINT, bits), t.Field("red", t.UINT, 8)])
+    if 0 <= bits <= 32:
+        assert size_of(record) == (8 if bits == 32 else 4)
+    else:
+        with pytest.raises(NvirError, match=f"bit-field '' has {bits} bits: .* has 32"):
+            size_of(record)
 
 
 @pytest.mark.slow

@@ -60,10 +60,23 @@ START = message("initialize", id=1, params={"capabilities": {}, "processId": Non
 END = message("shutdown", id=2, params=None) + message("exit", params=None)
 
 
+def process(given):
+    command = [sys.executable, "-m", "nvir", "lsp"]
+    return subprocess.run(command, input=given, capture_output=True, timeout=60, check=True)
+
+
 def answers(given):
     """What the process says to these bytes."""
-    command = [sys.executable, "-m", "nvir", "lsp"]
-    return subprocess.run(command, input=given, capture_output=True, timeout=60, check=True).stdout
+    return process(given).stdout
+
+
+async def test_what_cannot_be_read_is_told_in_a_line_each():
+    wrong = message("textDocument/hover", id=3, params=5)
+    done = process(START + b"Content-Length: 5\r\n\r\n[1,2]" + wrong + END)
+    assert b'"id": 2' in done.stdout
+    lines = done.stderr.decode().splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("nvir: Unable to ") for line in lines)
 
 
 async def test_what_belongs_to_no_message_and_no_text_is_passed_over():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -11,10 +12,15 @@ from hypothesis import strategies as st
 
 from nvir.ir import Function, Instruction, Module, Unsupported, integer
 from nvir.ir.opcodes.form import form
+from nvir.passes.driver import run_passes
 from nvir.ptx.interference import Interference, is_copy
 from nvir.ptx.outofssa import EdgeCopy, assign_registers, components, sequentialise
 from nvir.ptx.printer import print_ptx
 from nvir.ptx.reader import read_ptx
+from tests.effort import effort
+from tests.kernels import random_kernel
+from tests.loop_kernels import loop_kernel
+from tests.wild_kernels import wild_kernel
 
 HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n"
 
@@ -368,6 +374,43 @@ def test_mov_and_its_source_do_not_interfere() -> None:
     assert not facts.clash([load, mov])
     assert facts.clash([load, add])
     assert facts.clash([load, mov, add])
+
+
+@pytest.mark.parametrize("make", [random_kernel, wild_kernel, loop_kernel])
+def test_webs_are_separate_where_no_pair_of_their_nodes_interferes(make, monkeypatch):
+    """Only neighbours are compared; that answers for all pairs."""
+    seen = Counter()
+    by_neighbours = Interference.separate
+
+    def separate(self, a, b):
+        found = by_neighbours(self, a, b)
+        seen[found] += 1
+        assert found == (not any(self.interfere(u, v) for u in a.nodes for v in b.nodes))
+        return found
+
+    monkeypatch.setattr(Interference, "separate", separate)
+    for seed in range(12):
+        module = read_ptx(make(seed, 20))
+        run_passes(module, "loop-unroll<factor=4>,if-convert,copy-prop,gvn,dce")
+        print_ptx(module)
+    assert min(seen[True], seen[False]) >= 4
+
+
+def test_values_of_one_name_in_one_block_are_joined_in_linear_work():
+    """As if-conversion leaves guarded additions to one register."""
+    def chain(n):
+        adds = "".join(f"setp.gt.u32 %p1, %r1, {k}; @%p1 bra L{k}; add.u32 %r2, %r2, {k};\nL{k}:\n"
+                       for k in range(n))
+        made = kernel(f"ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x;\n{adds}"
+                      "st.global.u32 [%rd1], %r2; ret;")
+        run_passes(made, "if-convert")
+        return made
+
+    text = print_ptx(chain(3))
+    assert "bra" not in text
+    assert text.count("%r2,") >= 4
+    few, many = chain(75), chain(300)
+    assert effort(lambda: print_ptx(many)) < 5 * effort(lambda: print_ptx(few))
 
 
 def test_values_of_one_name_that_interfere_get_two_registers() -> None:

@@ -100,6 +100,15 @@ def layout(record: Record) -> RecordLayout:
     return made
 
 
+def _field_bits(f: Field) -> int:
+    """Bits that a field takes."""
+    whole = size_of(f.type) * 8
+    if f.bits is not None and not 0 <= f.bits <= whole:
+        raise LayoutError(f"bit-field '{f.name}' has {f.bits} bits: a '{spell(f.type)}' has "
+                          f"{whole}")
+    return whole if f.bits is None else f.bits
+
+
 def _field_align(record: Record, f: Field) -> int:
     natural = 1 if record.packed else align_of(f.type)
     return max(natural, f.align)
@@ -114,7 +123,7 @@ def _finish(record: Record, bits: int, align: int, offsets: list[int]) -> Record
 def _union(record: Record) -> RecordLayout:
     bits, align = 0, 1
     for f in record.fields or ():
-        bits = max(bits, size_of(f.type) * 8 if f.bits is None else f.bits)
+        bits = max(bits, _field_bits(f))
         align = max(align, _field_align(record, f))
     return _finish(record, bits, align, [0] * len(record.fields or ()))
 
@@ -123,19 +132,19 @@ def _struct(record: Record) -> RecordLayout:
     at, align = 0, 1  # `at` in bits
     offsets: list[int] = []
     for f in record.fields or ():
-        unit, own = size_of(f.type) * 8, _field_align(record, f) * 8
+        unit, own, bits = size_of(f.type) * 8, _field_align(record, f) * 8, _field_bits(f)
         if f.offset is not None:
             start = f.offset
         elif f.bits is None:
             start = _up(at, own)
         elif f.bits == 0:
             start = _up(at, unit)
-        elif record.packed or at % unit + f.bits <= unit:
+        elif record.packed or at % unit + bits <= unit:
             start = _up(at, f.align * 8) if f.align else at
         else:
             start = _up(at, own)
         offsets.append(start)
-        at = max(at, start + (unit if f.bits is None else f.bits))
+        at = max(at, start + bits)
         if f.name or f.bits is None:  # an unnamed bit-field aligns nothing
             align = max(align, own // 8)
     return _finish(record, at, align, offsets)
