@@ -58,6 +58,20 @@ for _word in ("smax", "smin", "umax", "umin"):
     CASES[f"reduce {_word}"] = (
         "%a = insertelement <3 x i32> <i32 6, i32 -6, i32 0>, i32 %n, i32 2\n"
         f"%d = call i32 @llvm.vector.reduce.{_word}.v3i32(<3 x i32> %a)")
+for _bits in (65, 100, 129, 200):
+    for _word in ("udiv", "sdiv", "urem", "srem"):
+        CASES[f"{_word} of {_bits} bits"] = (
+            f"%a = sext i32 %n to i{_bits}\n%b = mul i{_bits} %a, {(1 << _bits - 33) + 12345}\n"
+            f"%x = load i32, ptr addrspace(1) %p\n%y = zext i32 %x to i{_bits}\n"
+            f"%m = mul i{_bits} %y, -1000000007\n%q = {_word} i{_bits} %b, %m\n"
+            f"%h = lshr i{_bits} %q, {_bits - 40}\n%s = xor i{_bits} %q, %h\n"
+            f"%d = trunc i{_bits} %s to i32")
+    if _bits < 128:
+        CASES[f"conversions of {_bits} bits"] = (
+            f"%a = sext i32 %n to i{_bits}\n%b = shl i{_bits} %a, {_bits - 33}\n"
+            f"%g = sitofp i{_bits} %b to float\n%h = fmul float %g, 0.5\n"
+            f"%i = fptosi float %h to i{_bits}\n%s = lshr i{_bits} %i, {_bits - 40}\n"
+            f"%d = trunc i{_bits} %s to i32")
 NUMBERS = (0, 3, 7, 100, -1, -(1 << 31), (1 << 31) - 1)
 FLOATS = (0.0, -1.5, 3.25, float("inf"))
 
@@ -92,6 +106,33 @@ def results(module: nvir.Module) -> list[tuple[int, ...]]:
         nvir.launch(module, "k", 1, 1, [memory, out, np.int32(n), f])
         found.append((*memory.tolist(), *out.tolist()))
     return found
+
+
+@pytest.mark.parametrize("t", ["i65", "i127", "i129", "i300", "<2 x i70>", "<2 x i128>"])
+def test_wide_numbers_pass_through_functions(t):
+    """libnvvm ends its process at them: they are passed as i128 or several of it."""
+    source = (
+        f"define internal {t} @f({t} %x, {{i32, {t}}} %y) noinline {{\n"
+        f"  %e = extractvalue {{i32, {t}}} %y, 1\n  %s = sub {t} %e, %x\n  ret {t} %s\n}}\n"
+        "define ptx_kernel void @k(ptr %p) {\n"
+        f"  %x = load {t}, ptr %p, align 1\n  %n = xor {t} %x, splat (X -5)\n"
+        f"  %s = insertvalue {{i32, {t}}} undef, {t} %n, 1\n"
+        f"  %r = call {t} @f({t} %x, {{i32, {t}}} %s)\n  store {t} %r, ptr %p, align 1\n"
+        "  ret void\n}\n")
+    source = source.replace("splat (X -5)", "-5" if t[0] == "i" else f"splat ({t[5:-1]} -5)")
+
+    def left(module):
+        nvir.run_passes(module, "select")
+        memory = np.arange(64, dtype=np.uint8) * 37
+        nvir.launch(module, "k", 1, 1, [memory])
+        return memory.tolist()
+
+    expected = left(nvir.read_ll(source))
+    for dialect in ("llvm7", "llvm20"):
+        module = nvir.read_ll(source)
+        nvir.run_passes(module, f"legalize<dialect={dialect}>", verify=True)
+        assert "i128" in str(module["f"].return_type)
+        assert left(module) == expected
 
 
 @pytest.mark.parametrize("name", CASES)

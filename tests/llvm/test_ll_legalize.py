@@ -295,6 +295,15 @@ define i64 @f(ptr %p) {
     ("i1 @llvm.nvvm.mbarrier.test.wait(ptr %p, i64 3)", "selp.u32 $0, 1, 0, nvir_p0;"),
     ("{float, i1} @llvm.nvvm.shfl.sync.up.f32p(i32 -1, float %f, i32 1, i32 0)",
      "@llvm.nvvm.shfl.sync.i32(i32 -1, i32 1, "),
+    ("{i32, i32} @llvm.nvvm.ldmatrix.sync.aligned.m8n8.x2.b16.p3(ptr addrspace(3) null)",
+     'call { i32, i32 } asm sideeffect "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {$0, $1}, [$2];", '
+     '"=r,=r,l'),
+    ("{<2 x half>, <2 x half>} @llvm.nvvm.mma.m16n8k8.row.col.f16.f16(<2 x half> undef,"
+     " <2 x half> undef, <2 x half> undef, <2 x half> undef, <2 x half> undef)",
+     '{$0, $1}, {$2, $3}, {$4}, {$5, $6};", "=r,=r,r,r,r,r,r,'),
+    ("i1 @llvm.nvvm.barrier.cta.red.and.all(i32 1, i1 true)", "barrier.red.and.pred nvir_p0, $1, "),
+    ("{i32, i1} @llvm.nvvm.elect.sync(i32 -1)", "elect.sync $0|nvir_p1, $2;"),
+    ("float @llvm.canonicalize.f32(float %f)", "fmul float %f, 1.0"),
     ("ptr @llvm.nvvm.ptr.global.to.gen.p0.p1(ptr addrspace(1) null)", "addrspacecast"),
 ])
 def test_what_llvm_7_has_no_name_for_is_assembly(call, wanted):

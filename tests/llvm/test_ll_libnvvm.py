@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import llvmlite.binding as llvm
 import pytest
 
 import nvir
 from nvir.ir import Module
+from nvir.ir.intrinsics import table
 from nvir.toolchain import libnvvm, ptxas
+from tests import intrinsic_calls
 from tests.llvm.ll_modules import ARCH, REFUSED, SNIPPETS, module_of, random_module
 
 DIALECTS = tuple(ARCH)
@@ -124,3 +129,34 @@ def test_lines_arrive():
         ptx = accepted(legal_text(nvir.read_ll(text), dialect), dialect)
         assert '"/src/k.cu"' in ptx
         assert "\t.loc\t1 9 5" in ptx
+
+
+def _refused(calls: list[Any], dialect: str) -> list[str]:
+    """The names of intrinsics whose calls libnvvm or ptxas does not take behind `legalize`."""
+    module = intrinsic_calls.module_of(calls, f"{_ARCHS[dialect]}a")
+    nvir.run_passes(module, f"legalize<dialect={dialect}>")
+    made = libnvvm.compile(nvir.print_ll(module, dialect), _ARCHS[dialect])
+    if made.ok and " llvm." not in made.ptx and ptxas(made.ptx, f"{_ARCHS[dialect]}a").ok:
+        return []
+    half = len(calls) // 2
+    if not half:
+        return [calls[0][0].name]
+    return _refused(calls[:half], dialect) + _refused(calls[half:], dialect)
+
+
+_ARCHS = {"llvm7": "sm_90", "llvm20": "sm_100"}
+# What no PTX has, what other machines have, and what `legalize` refuses by name.
+_APART = re.compile(
+    r"__.*|llvm\.(dbg|codeview|experimental|fake|stack|pow|thread).*|llvm\.nvvm\.(reflect|wgmma|"
+    r"ptr\.\w+\.to\.param|ptr\.param|setmaxnreg|redux.sync.f|(atomic\.(inc|dec)|flo).*|"
+    r"wmma.*\.f(16|32)\.f(16|32)\.satfinite|tex\.\w+\.array|(ldg|ldu)\.global\.p|"
+    r"atomic\.load\.add).*")
+
+
+@pytest.mark.oracle
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_intrinsic_of_the_table_is_taken(dialect):
+    calls = [(row, suffix, t) for row in table().values() if not _APART.fullmatch(row.name)
+             for suffix, t in intrinsic_calls.overloads(row)]
+    assert not [n for k in range(0, len(calls), 24) for n in _refused(calls[k : k + 24], dialect)]

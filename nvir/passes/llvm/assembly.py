@@ -15,33 +15,63 @@ import re
 
 import attrs
 
-from nvir.ir import Constant, Instruction, SpecialRegister, Value
+from nvir.ir import Constant, Instruction, SpecialRegister, Value, undef
 from nvir.ir.intrinsics import Intrinsic, find, written
 from nvir.ir.nvvm import Builder, const_like
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
-from nvir.ir.types import ADDRESS_SPACES, IMM, FloatType, PointerType, Type
+from nvir.ir.types import (
+    ADDRESS_SPACES,
+    IMM,
+    VOID,
+    FloatType,
+    IntType,
+    PointerType,
+    StructType,
+    Type,
+    struct,
+)
 from nvir.passes.llvm import asm_operands
 
-_UNKNOWN = re.compile(
-    r"llvm\.nvvm\.(redux\.sync\.(add|and|x?or|u?min|u?max)|activemask|nanosleep|idp[24]a\..*|"
-    r"cp\.async\.(ca|cg)\.shared\.global\.\d+(\.s)?|"
-    r"cp\.async\.(commit\.group|wait\.group|wait\.all|bulk\..*)|stmatrix\..*|"
-    r"f(min|max)\.(?!d$|(ftz\.)?f$).*|fma\.rn\..*f16(x2)?|(neg|abs|ex2\.approx.*)\.b?f16(x2)?|"
-    r"ff2b?f16x2\..*|f2(tf32|bf16)\..*|rcp\.approx\.ftz\.f|barrier\.cluster\..*|"
-    r"is_explicit_cluster|(cp\.async\.)?mbarrier\..*|getctarank.*)|llvm\.readsteadycounter"
-)
-_NEVER = frozenset(("llvm.nvvm.activemask", "llvm.nvvm.nanosleep"))  # in neither dialect
-_TIMER = "llvm.nvvm.read.ptx.sreg.globaltimer"
+_ROUNDED = r"r[nzmp]\.(d|(ftz\.)?f)"
+_NAMES = rf"""
+    (add|mul|fma|div|sqrt|rcp)\.{_ROUNDED} (ceil|floor|round|trunc|saturate|fabs)\.(d|(ftz\.)?f)
+    (fmin|fmax)\.(d|(ftz\.)?f) (sin|cos|ex2|lg2|sqrt|rsqrt|div)\.approx\.(ftz\.)?f rsqrt\.approx\.d
+    tanh\.approx\.f sqrt\.f rcp\.approx\.(f|ftz\.d) (d|f|u?i|u?ll)2(d|f|h|u?i|u?ll)\..* h2f
+    lohi\.i2d bitcast\..* (min|max)\.(i|s|ll|ui|ull) (mul24|mulhi|sad)\..* prmt fns
+    (isspacep|istypep|match)\..* shfl\..* vote\.\w+\.sync bar\.(warp\.)?sync
+    barrier(0.*|\.n|\.sync(\.cnt)?) membar\..* setmaxnreg\..* (tex|tld4|suld|sust|txq|suq)\..*
+    read\.ptx\.sreg\.(clock(64)?|n?(ctaid|tid)\.\w|envreg\d+|gridid|laneid|lanemask\.\w+)
+    read\.ptx\.sreg\.(n?(smid|warpid)|pm[0-3])
+""".split()
+_NEWER_NAMES = r"""
+    (abs|neg)\.bf16(x2)? (fmin|fmax|ex2\.approx)\.(?!f32|ftz\.(f32|bf)).*
+    fma\.rn\.(?!(ftz\.)?sat\.f$).* div\.full(\.ftz)? (e4m3x2|e5m2x2|f16x2|ff)\.to\..*
+    (ff2b?f16x2|f2bf16|f2tf32)\..* (min|max)\.us rcp\.approx\.ftz\.f rsqrt\.approx\.ftz\.d
+    idp[24]a\.[su]\.[su] fsh[lr]\.clamp redux\.sync\.(?!fm).* elect\.sync
+    (cp\.async|mbarrier|barrier\.cluster|ldmatrix|stmatrix|wmma|prefetchu?)\..*
+    mma\.(?!.*e[45]m|m16.*f64).* griddepcontrol\..* (applypriority|discard)\..*
+    fence\.sc\.cluster is_explicit_cluster
+    (mapa|getctarank)\.shared\.cluster read\.ptx\.sreg\.(n?clusterid|cluster\.n?ctaid)\.\w
+    read\.ptx\.sreg\.(cluster\.n?ctarank|globaltimer)
+"""
+# The names of NVVM intrinsics that each dialect knows, found by giving each to libnvvm 13.0.
+_KNOWN = {
+    "llvm7": re.compile("|".join(_NAMES)),
+    "llvm20": re.compile("|".join(_NAMES + _NEWER_NAMES.split())),
+}
+_CLOCKS = frozenset(("llvm.readcyclecounter", "llvm.readsteadycounter"))
+_OWN = {"llvm7": _CLOCKS | {"llvm.ubsantrap"}, "llvm20": _CLOCKS}  # LLVM's that neither has
 _CONSTRAINTS = {1: "b", 8: "h", 16: "h", 32: "r", 64: "l"}
 
 
 def statement(name: str, dialect: str) -> Intrinsic | None:
     """The row of an intrinsic that libnvvm does not know."""
-    unknown = name in _NEVER
-    if dialect == "llvm7":
-        unknown = name == _TIMER or _UNKNOWN.fullmatch(name) is not None
-    row = find(name) if unknown else None
-    return row if row is not None and row.ori else None
+    row = find(name)
+    if row is None or not row.ori:
+        return None
+    own = row.name.removeprefix("llvm.nvvm.")
+    unknown = name in _OWN[dialect] if own == row.name else not _KNOWN[dialect].fullmatch(own)
+    return row if unknown else None
 
 
 @attrs.frozen
@@ -49,11 +79,16 @@ class _AsmOperands:
     """The operands of a call as they are, for a pattern (nvir.ir.intrinsics.Operands)."""
 
     values: tuple[Value, ...]
+    held: set[Value] = attrs.field(factory=set)  # constants that go in a register
 
     def registers(self, k: int, literal: bool) -> list[Value]:
-        return [self.values[k]]
+        v = self.values[k]
+        if not literal or not isinstance(v.type, IntType):
+            self.held.add(v)
+        return [v]
 
     def place(self, k: int, space: int | None) -> tuple[Value, int]:
+        self.held.add(self.values[k])
         return self.values[k], 0
 
     def modifier(self, k: int) -> str:
@@ -66,28 +101,44 @@ class _AsmOperands:
 
 
 def as_assembly(i: Instruction, row: Intrinsic, dialect: str) -> None:
-    """Replace a call by its statement, with operands that the dialect takes."""
-    spelling, operands = row.pattern.fill(_AsmOperands(i._operands))
+    """Replace a call by its statement, with operands and results that the dialect takes."""
+    filled = _AsmOperands(i._operands)
+    spelling, operands = row.pattern.fill(filled)
+    members: list[Type] = [*(i.type.elements or ())] if isinstance(i.type, StructType) else [i.type]
+    if i.type is VOID:
+        members = []
+    shape, wanted = row.pattern.results(len(members))
+    shift = shape.count("%s")
+    made_types = members if shift == len(members) else members * shift
+    words = [shape % tuple(f"${k}" for k in range(shift))] if shape else []
     shapes, values = written(operands)
     given: list[Value] = []
-    shift = int(i.type.bits > 0)
-    words = ["$0"] * shift
     fill = iter(values)
-    for shape in shapes:
-        texts = tuple(_word(next(fill), given, shift) for _ in range(shape.count("%s")))
-        words.append(shape % texts)
+    for s in shapes:
+        words.append(s % tuple(_word(next(fill), given, shift) for _ in range(s.count("%s"))))
     template = f"{spelling} {', '.join(words)};" if words else f"{spelling};"
-    codes = [f"={_constraint(i.type)}"] if shift else []
-    codes += ["n" if isinstance(v, Constant) else _constraint(v.type) for v in given]
+    codes = [f"={_constraint(t)}" for t in made_types]
+    codes += ["n" if isinstance(v, Constant) and v not in filled.held else _constraint(v.type)
+              for v in given]
     if not row.is_pure:
         codes.append("~{memory}")
     b = Builder.ahead_of(i)
-    made = _assembly(b, i.type, template, ",".join(codes), tuple(given), row.is_pure)
-    if shift:
-        i.replace_with(made)
-    else:
-        i.erase()
+    whole = VOID if not shift else made_types[0] if shift == 1 else struct(made_types)
+    made = _assembly(b, whole, template, ",".join(codes), tuple(given), row.is_pure)
+    _give_back(b, i, made, wanted)
     asm_operands.fit(made, made.aux.callee, dialect)
+
+
+def _give_back(b: Builder, i: Instruction, made: Instruction, wanted: slice) -> None:
+    """Put what the statement makes, or the one of two results that is wanted, for a call."""
+    if i.type is VOID:
+        i.erase()
+    elif made.type is i.type:
+        i.replace_with(made)
+    elif isinstance(i.type, StructType):  # of one member
+        i.replace_with(b.insert_value(undef(i.type), made, 0))
+    else:
+        i.replace_with(b.extract_value(made, (wanted.start,)))
 
 
 def _word(v: Value, given: list[Value], shift: int) -> str:

@@ -77,7 +77,7 @@ def _rmw(i: Instruction, dialect: str) -> bool:
     p, v = i._operands
     t = v.type
     if isinstance(t, IntType) and t.bits < 32:
-        narrow(i, _split, _COMPUTED[operation], _failure(i.aux[0]))
+        narrow(i, split, _COMPUTED[operation], _failure(i.aux[0]))
         return True
     if t.bits == 16 and dialect == "llvm7":
         _of_bits(i, operation, t)
@@ -115,7 +115,7 @@ def _of_bits(i: Instruction, operation: str, t: Type) -> None:
         x, y = b.bitcast(old, t), b.bitcast(new, t)
         return b.bitcast(_COMPUTED[operation](b, x, y), bits)
 
-    narrow(old, _split, compute, _failure(old.aux[0]))
+    narrow(old, split, compute, _failure(old.aux[0]))
 
 
 def _order(i: Instruction) -> tuple[str, str, str, int]:
@@ -167,7 +167,7 @@ def _loop(i: Instruction, operation: str, dialect: str) -> None:
     assert block is not None
     assert behind is not None  # a terminator at the latest
     function = block.function
-    after = _split(block, behind)
+    after = split(block, behind)
     loop = function.block("atomic.loop", after=block)
     jump = block.terminator
     assert jump is not None
@@ -191,9 +191,9 @@ def _loop(i: Instruction, operation: str, dialect: str) -> None:
     function.cfg_changed()
 
 
-def _split(block: Block, at: Instruction) -> Block:
+def split(block: Block, at: Instruction, name: str = "atomic.end") -> Block:
     """Move `at` and all behind it to a new block, to which the old one jumps."""
-    after = block.function.block("atomic.end", after=block)
+    after = block.function.block(name, after=block)
     i: Instruction | None = at
     while i is not None:
         following = i.next
@@ -268,7 +268,7 @@ def _cmpxchg(i: Instruction, dialect: str) -> bool:
         i.replace_with(b.insert_value(first, b.extract_value(pair, 1), 1))
         return True
     if t.bits < 32:
-        narrow(i, _split, None, i.aux[1])
+        narrow(i, split, None, i.aux[1])
         return True
     if t.bits > 64 and dialect == "llvm7":
         raise _refuse(f"cmpxchg of {t}", dialect, i)

@@ -30,6 +30,7 @@ import attrs
 
 from nvir.ir import Function, Instruction, Module, Unsupported
 from nvir.ir import types as ty
+from nvir.ir.intrinsics import find
 from nvir.ir.nvvm import Builder, const, const_like, declare
 from nvir.ir.nvvm_values import ConstantExpr, InlineAsm, NvvmCall, Poison
 from nvir.ir.values import Argument, Constant, Undef, Value, constant, undef
@@ -240,6 +241,13 @@ def _call(i: Instruction, dialect: str) -> bool:
         assembly.as_assembly(i, row, dialect)
         _drop(callee)
         return True
+    if _is_nothing(callee, dialect):
+        if i.type is not ty.VOID:
+            i.replace_with(i._operands[0])
+        else:
+            i.erase()
+        _drop(callee)
+        return True
     if name.startswith("nvvm."):
         return False
     new = intrinsics.lowered(Builder.ahead_of(i), i, dialect)
@@ -251,6 +259,17 @@ def _call(i: Instruction, dialect: str) -> bool:
     if base in _NO_FORM or (dialect == "llvm7" and _NEWER.match(name)):
         raise refuse(f"the intrinsic llvm.{name}", dialect, i)
     return False
+
+
+def _is_nothing(callee: Function, dialect: str) -> bool:
+    """Whether an intrinsic that the dialect lacks is its operand, or a hint."""
+    row = find(str(callee.name))
+    if row is None:
+        return False
+    if row.rule == "same":
+        known = row.name in _SAME or (dialect != "llvm7" and row.name.startswith(_SAME_LATER))
+        return not known
+    return row.name == "llvm.prefetch" or (dialect == "llvm7" and row.name in _HINTS)
 
 
 def _barrier(i: Instruction, callee: Function) -> bool:
@@ -311,6 +330,13 @@ def _of_spaces(i: Instruction, callee: Function) -> bool:
     return True
 
 
+_SAME = frozenset((
+    "llvm.expect", "llvm.launder.invariant.group", "llvm.strip.invariant.group", "llvm.annotation",
+    "llvm.nvvm.texsurf.handle.internal", "llvm.threadlocal.address",
+))
+_SAME_LATER = ("llvm.ptr.annotation", "llvm.nvvm.move.", "llvm.ssa.copy", "llvm.arithmetic.fence",
+               "llvm.expect.with.probability")
+_HINTS = ("llvm.invariant.end", "llvm.var.annotation", "llvm.pseudoprobe")
 _MODES = ("idx", "up", "down", "bfly")
 _WITH_PREDICATE = re.compile(r"llvm\.nvvm\.shfl\.sync\.(idx|up|down|bfly)\.([if]32)p")
 _OF_SPACES = re.compile(r"llvm\.nvvm\.ptr\.((global|shared|constant|local)\.to\.gen|gen\.to\.)")
@@ -336,7 +362,7 @@ _NO_FORM = frozenset((
 _NEWER = re.compile(
     r"([su]add\.sat|[su]sub\.sat|sshl\.sat|ushl\.sat|vector\.|maximum|minimum|"
     r"roundeven|fpto[su]i\.sat|threadlocal|umul\.fix|smul\.fix|matrix\.|masked\.|"
-    r"[su]cmp|fptrunc\.round|canonicalize|arithmetic\.fence)"
+    r"[su]cmp|fptrunc\.round)"
 )
 RULES: dict[str, Callable[[Instruction, str], bool]] = {
     "fneg": _fneg, "freeze": _freeze, "alloca": _alloca, "call": _call,

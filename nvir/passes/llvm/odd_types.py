@@ -1,6 +1,7 @@
 """Operations on types that libnvvm's code generators break on, as others that they take.
 
     urem <2 x i128> %a, %b               ==>   of each element (in both dialects)
+    sdiv i65 %a, %b                      ==>   of sext to i128, trunc; of i256 bit by bit in a loop
     load i2, ptr %p                      ==>   load i8, trunc
     bitcast <3 x i3> %v to i9            ==>   the elements shifted to their place
     extractelement <4 x i1> %v, i32 %k   ==>   a choice among all of them
@@ -14,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nvir.ir import Instruction
+from nvir.ir import Instruction, Unsupported
 from nvir.ir import types as ty
 from nvir.ir.nvvm import Builder, const
 from nvir.ir.values import Constant, Value, undef
 from nvir.ir.verify.nvvm import element
 from nvir.passes.llvm.intrinsics import lane
+from nvir.passes.llvm.long_division import long_division
 
 
 def _is_odd(t: ty.Type) -> bool:
@@ -27,19 +29,69 @@ def _is_odd(t: ty.Type) -> bool:
     return isinstance(t, ty.VectorType) and bool(t.element.bits % 8)
 
 
-def by_element(b: Builder, i: Instruction) -> Value:
-    """An operation on vectors as those on their elements."""
+def by_element(
+    b: Builder, i: Instruction, rule: Callable[[Instruction], object] = lambda i: None
+) -> Value:
+    """An operation on vectors as those on their elements, of which each goes through a rule."""
     t = i.type
     assert isinstance(t, ty.VectorType)
     out: Value = undef(t)
+    made = []
     for k in range(t.count):
         given = tuple(lane(b, v, k) for v in i._operands)
-        out = b.insert_element(out, b.insert(i.form.spelling, given, t.element, "", i.aux), k)
+        made.append(b.insert(i.form.spelling, given, t.element, "", i.aux))
+        out = b.insert_element(out, made[-1], k)
+    for one in made:
+        rule(one)
     return out
 
 
 def _quotient(i: Instruction, dialect: str) -> bool:
-    return element(i.type).bits > 64 and _each(i)
+    t = i.type
+    if element(t).bits <= 64:
+        return False
+    if isinstance(t, ty.VectorType):
+        i.replace_with(by_element(Builder.ahead_of(i), i, lambda one: _quotient(one, dialect)))
+        return True
+    if dialect != "llvm7" or t.bits == 128:
+        return False
+    b = Builder.ahead_of(i)
+    if t.bits > 128:
+        long_division(i)
+        return True
+    given = tuple(_extended(b, v, i.form.name[0] == "s") for v in i._operands)
+    i.replace_with(b.trunc(b.insert(i.form.name, given, ty.I128), t))
+    return True
+
+
+def _extended(b: Builder, v: Value, signed: bool) -> Value:
+    """A number in 128 bits, whose upper word goes through a move: libnvvm would see that fewer bits
+    are enough, and work on those."""
+    wide = b.sext(v, ty.I128) if signed else b.zext(v, ty.I128)
+    upper = b.asm(ty.function_type(ty.I64, [ty.I64]), "mov.b64 $0, $1;", "=l,l",
+                  [b.trunc(b.lshr(wide, 64), ty.I64)])
+    return b.or_(b.zext(b.trunc(wide, ty.I64), ty.I128), b.shl(b.zext(upper, ty.I128), 64))
+
+
+def _convert(i: Instruction, dialect: str) -> bool:
+    """Between floats and integers of more than 64 bits."""
+    to_float, signed = i.form.name.endswith("fp"), "s" in i.form.name
+    t = i._operands[0].type if to_float else i.type
+    if element(t).bits <= 64 or t is ty.I128:
+        return False
+    if isinstance(t, ty.VectorType):
+        i.replace_with(by_element(Builder.ahead_of(i), i, lambda one: _convert(one, dialect)))
+        return True
+    if t.bits > 128:
+        raise Unsupported(f"{i.form.name} {i._operands[0].type} to {i.type}", dialect,
+                          f"@{i.function.name}" if i.function else "")
+    b = Builder.ahead_of(i)
+    if to_float:
+        wide = _extended(b, i._operands[0], signed)
+        i.replace_with(b.insert(i.form.name, (wide,), i.type))
+    else:
+        i.replace_with(b.trunc(b.insert(i.form.name, i._operands, ty.I128), t))
+    return True
 
 
 def _address(i: Instruction, dialect: str) -> bool:
@@ -137,6 +189,7 @@ def _element(i: Instruction, dialect: str) -> bool:
 
 RULES: dict[str, Callable[[Instruction, str], bool]] = {
     **dict.fromkeys(("udiv", "sdiv", "urem", "srem"), _quotient),
+    **dict.fromkeys(("sitofp", "uitofp", "fptosi", "fptoui"), _convert),
     "load": _load, "store": _store, "bitcast": _bitcast,
     "extractelement": _element, "insertelement": _element,
     "addrspacecast": _address, "getelementptr": _address,
