@@ -13,8 +13,8 @@ that is fastest with one warp alone, and of these the first. What is faster by l
 occupancy and by less than WORSE alone is no reason to change a kernel; without ptxas, what is
 faster by less than MODEL_ERROR.
 
-Cost    a copy, assembly and judgement of each candidate, of at most `Launches.most` instructions in
-        all.
+Cost    a copy, assembly and judgement of each candidate, of about `Launches.most` machine
+        instructions in all.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ WORSE = 1.03
 TIE = 1.01
 MODEL_ERROR = 1.05  # by which a predicted win has to be larger than nothing
 COUNTED = 0.1  # of a loop's iterations: how far those of two candidates may be apart
-MOST = 40_000  # instructions of all candidates of a file
+MOST = 80_000  # machine instructions of all candidates of a file, or about as many
+LAST = 0.3  # of these, what settings of several loops together and launch bounds may have
 ALONE = 0.5  # of these, what settings of each loop by itself may have
 COLD = 0.01  # of a kernel's cycles: loops that take less are not tried
 INFINITE = 1e9  # warps: no latency is left
@@ -129,7 +130,7 @@ class Launches:
     """What is known of the runs: threads a block, bytes of dynamic shared memory, trip counts by
     header (or KERNEL:HEADER), and where loads hit. `loop`: the only one that is changed; with
     `every` at each factor together with each depth, and with launch bounds at each factor. `most`:
-    instructions of all candidates."""
+    machine instructions of all candidates."""
 
     block: int | None = None
     dynamic_smem: int = 0
@@ -195,10 +196,12 @@ def _kernel(module: Module, name: str) -> Function:
     return found
 
 
-def _propose(searches: Sequence[_Search], room: int) -> None:
+def _propose(searches: Sequence[_Search], room: float) -> None:
     """Each loop by itself, as long as there is room: settings in turn, more of loops that run a
     larger share of their kernel's instructions. Where there is no room for that, a setting of
     each loop of a kernel at a time, more of kernels that are small for the loops that they have."""
+    last = room * LAST
+    room -= last
     jointly = sum(s.demand() for s in searches) > room * ALONE
     turns = [(s, share, queues) for s in searches for share, queues in s.turns(jointly)]
     heap = [(-share, n, 1) for n, (_, share, _) in enumerate(turns)]
@@ -210,8 +213,9 @@ def _propose(searches: Sequence[_Search], room: int) -> None:
         if size is not None:
             room -= size
             heappush(heap, (-share / (tried + 1), n, tried + 1))
+    weight = sum(s.size() for s in searches)
     for s in searches:
-        s.room = room // len(searches)
+        s.room = (room + last) * s.size() / max(weight, 1)
 
 
 def _judge(
@@ -256,11 +260,12 @@ class _Search:
         self.probe: Choices | None = None
         self.tried: set[Choices] = set()
         self.codes: dict[Choices, Code] = {}
-        self.room = 0  # instructions that may still be tried
+        self.room = 0.0  # instructions that may still be tried
+        self.scale = 1.0  # machine instructions for each of the kernel
 
     # ------------------------------------------------------------------ candidates
 
-    def begin(self) -> int:
+    def begin(self) -> float:
         """The kernel as it is, and each loop once; their instructions. Of loops that are not asked
         for, one that only shows their counts: of most copies the assembler leaves those that it
         knows to be run."""
@@ -282,17 +287,17 @@ class _Search:
         queues = {x.name: self._settings(x) for x in self._asked(len(self.found.loops))}
         if jointly:
             if queues:
-                yield len(queues) / self._size(), queues
+                yield len(queues) / self.size(), queues
             return
         chosen = self._asked()
         total = sum(map(_work, chosen))
         for x in chosen:
             yield _work(x) / total, {x.name: queues[x.name]}
 
-    def demand(self) -> int:
+    def demand(self) -> float:
         """About how many instructions each setting of each loop by itself has."""
         return sum(
-            self._size() + len(x.own) * max((s.unroll or 1) - 1, 0)
+            self.size() + self.scale * len(x.own) * max((s.unroll or 1) - 1, 0)
             for x in self._asked() for s in self._settings(x)
         )
 
@@ -316,15 +321,16 @@ class _Search:
         waits = full > busy * TIE  # else nothing is gained by loads that are under way early
         return (s for s in settings if waits or not s.depth)
 
-    def _size(self) -> int:
-        return sum(map(len, self.kernel.blocks))
+    def size(self) -> float:
+        """Machine instructions of the kernel as it is."""
+        return self.scale * sum(map(len, self.kernel.blocks))
 
-    def try_turn(self, queues: _Queues, room: int) -> int | None:
+    def try_turn(self, queues: _Queues, room: float) -> float | None:
         """Try the next setting of each loop that takes it, where it has room; its instructions, or
         None where there is none."""
         taken = {h: s for h, q in queues.items() if (s := next(q, None)) is not None}
         while taken:
-            if room < self._size():
+            if room < self.size():
                 self.found.refused += ((_single(h, s), FULL) for h, s in taken.items())
                 return 0
             order = (x.name for x in self.found.loops if x.name in taken)
@@ -347,17 +353,21 @@ class _Search:
         base = self.found.candidates[0]
         sets = [AS_IT_IS, *(self._sets_by_loops() if self.jointly else self._sets(base))]
         for settings in sets[1:]:
-            self._add(settings)
+            self._try(settings)
         if self.request.launch_bounds:
             for c in self._crowded(base):
-                self._add(attrs.evolve(c.settings, launch=self._limit(base.blocks_per_sm, c)))
+                self._try(attrs.evolve(c.settings, launch=self._limit(base.blocks_per_sm, c)))
             always = (AS_IT_IS, *sets[-1:], *sets[1:2])
             plain = (c.settings for c in self.found.candidates if self.request.every
                      and not any(s.depth or s.apart for _, s in c.settings.loops))
             for settings in dict.fromkeys((*always, *plain)):
                 for launch in self._launches(base):
-                    if settings in always or self.room > 0:
-                        self.room -= self._add(attrs.evolve(settings, launch=launch))[0]
+                    self._try(attrs.evolve(settings, launch=launch))
+
+    def _try(self, settings: Choices) -> None:
+        """Try what may win as long as there is room, and one in any case."""
+        if self.room > 0 or not self.pending:
+            self.room -= self._add(settings)[0]
 
     def _sets(self, base: Judged) -> Iterator[Choices]:
         """The best setting of the loop that gains most, of the two that do, and so on."""
@@ -376,7 +386,7 @@ class _Search:
 
     def _sets_by_loops(self) -> Iterator[Choices]:
         """The settings that each loop was fastest with at the occupancy of the kernel as it is, and
-        at that which they had: of the loop that gains most, of half of those that do, of all."""
+        at that which they had: of all loops that gain, of the better half of them, of the best."""
         for at in (0, 1):
             gains = []
             for name, found in self.by_loop.items():
@@ -387,7 +397,7 @@ class _Search:
                 if setting is not None and best * TIE < base[at]:
                     gains.append((best - base[at], name, setting))
             gains.sort(key=lambda x: x[0])
-            for k in dict.fromkeys((1, (len(gains) + 1) // 2, len(gains))):
+            for k in dict.fromkeys((len(gains), (len(gains) + 1) // 2, 1)):
                 if gains:
                     yield self._choices((name, s) for _, name, s in gains[:k])
 
@@ -433,8 +443,9 @@ class _Search:
             return "minnctapersm", blocks
         return ("maxnreg", registers) if "minnctapersm" not in directives else None
 
-    def _add(self, settings: Choices) -> tuple[int, str]:
-        """Make a candidate; its instructions, and the loop that is not to be changed so, or ""."""
+    def _add(self, settings: Choices) -> tuple[float, str]:
+        """Make a candidate; about its machine instructions, and the loop that is not to be changed
+        so, or ""."""
         if settings in self.tried:
             return 0, ""
         self.tried.add(settings)
@@ -446,7 +457,7 @@ class _Search:
         self.pending[settings] = made
         size = sum(map(len, made.blocks))
         self.found.tried += size
-        return size, ""
+        return size * self.scale, ""
 
     # ------------------------------------------------------------------- figures
 
@@ -459,6 +470,7 @@ class _Search:
             if base is None:
                 raise NvirError(f"kernel {self.found.name}: the assembler makes no code of it")
             self.shared = base.shared
+            self.scale = max(sum(len(b.instructions) for b in base.body.blocks) / self.size(), 1.0)
             rolled = [s for s in code if len(s.loops) == len(self.found.loops)]
             plain = code.get(rolled[0]) if rolled else None
             self.single = once((plain or base).body, self.profile)
