@@ -90,6 +90,7 @@ def unrolling(file: Any = FIXTURES / "steps.ptx",
         ("", {}), ("repaired", {"LoopUnrollUnknownMultiBlock": True}),
         ("", {"UnrollInstLimit": 0, "UnrollBudget": 40}),
         ("", {"LoopUnrollFactor": 3, "UnrollBudget": 8}),
+        ("", {"LoopUnrollFactor": 2147483647}),
         ("", {"LoopUnrollFactorBlocks": override}),
         ("", {"LoopUnrollNonInnermost": False, "UnrollFullInstLimit": 7}),
     ):

@@ -40,15 +40,14 @@ ROOT = Path(os.environ.get("NVIR_CORPUS", ""))
 on_corpus = pytest.mark.skipif(not ROOT.name, reason="NVIR_CORPUS names no folder of PTX files")
 
 # What no file of a corpus of 149 sources and nvcc's PTX of them asks for, and an example that
-# does. In such PTX no loop runs away from its bound or overflows by its stride, no nest has a
-# mark outside, no function of one block is called, no convergent operation stands in a loop that
+# does. In such PTX no loop runs away from its bound, no nest has a mark outside, no function of one block is called, no convergent operation stands in a loop that
 # reaches the check of phase 24, and neighbours that count alike depend on each other. Such
 # sources call nothing by a pointer, clobber nothing in assembly that nvir's own reader sees, and
 # cannot say numbers of intrinsics or preserved registers.
 FORMS, FORMS_PTX = "loop_forms.cu", "ptx/loop_forms.sm_80.ptx"
 EXAMPLE: dict[str, dict[str, str]] = {
     "unroll": {"direction": FORMS_PTX, "nounroll_inwards": FORMS_PTX, "passed_over": FORMS_PTX,
-               "pre_scan": FORMS_PTX, "stride_fits": "fixtures/steps.ptx", "swaps": FORMS},
+               "pre_scan": FORMS_PTX, "swaps": FORMS},
     "pipeline": {"feasible": "ptx/gemm_tile.sm_80.ptx"},
     "fuse": {"_drop_repeated": FORMS_PTX, "_fuse": FORMS_PTX, "_join_variables": FORMS_PTX,
              "_shift": FORMS_PTX, "_structure": FORMS},

@@ -190,6 +190,120 @@ def test_abi_variants():
         variant(Kind.INDIRECT, pointer(), t.INT)
 
 
+def steps_told(trace: Trace) -> list[str]:
+    return [str(e) for e in trace if e.row.startswith("FN-")]
+
+
+@pytest.mark.seed("FN-09", "FN-11", "FN-12", "FN-13", "FN-14", "FN-15", "FN-16", "FN-21")
+def test_the_prolog_tells_the_variant_of_each_parameter():
+    types: dict[str, t.CType] = {}
+    pair = b.record("pair", "int a, int b", types)
+    given = [("v", pair, Kind.INDIRECT, pointer()), ("w", pair, Kind.BYVAL, pointer()),
+             ("x", pair, Kind.BYVAL, pointer()), ("y", pair, Kind.COERCE, I64),
+             ("z", t.FLOAT, Kind.COERCE, I32), ("i", t.INT, Kind.DIRECT, I32)]
+    f = Function("f", params=tuple(Parameter(n, d) for n, d, _, _ in given), body=b.block())
+    shared = ModuleState(check(b.unit(f)), Options(byval_demotion=frozenset({"x"})))
+    symbol = nvvm.function(shared.module, "f", params=[("", ir) for *_, ir in given])
+    abi = ABI(None, tuple(Passing(d, k, ir, byval=k is Kind.BYVAL) for _, d, k, ir in given))
+    with Trace() as trace:
+        irgen_functions.emit_function(shared, f, symbol, abi, True)
+    off = ", param_debug_info False, lines False): False"
+    assert steps_told(trace) == [
+        "FN-01 1 type (function f): void", "FN-01 2 metadata (function f): a function",
+        "FN-01 3 section (function f): none", "FN-01 4 entry (function f): entry",
+        "FN-01 5 allocapt (function f): first in entry", "FN-01 6 return (function f): return",
+        "FN-05 return slot (result void, sret False): none", "FN-01 7 retval (function f): none",
+        "FN-01 8 alignment (function f): 0", "FN-01 9 insertion (function f): entry",
+        "FN-09 prolog (parameter v, index 1): INDIRECT argument 0 of ptr",
+        "FN-12 variant 1, by address (parameter v): its address is its place",
+        "FN-16 EmitParamDecl (parameter v): v", "FN-19 declare (parameter v, number 1" + off,
+        "FN-09 prolog (parameter w, index 2): BYVAL argument 1 of ptr",
+        "FN-14 variant 2, by address (parameter w): its address is its place",
+        "FN-16 EmitParamDecl (parameter w): w", "FN-19 declare (parameter w, number 2" + off,
+        "FN-09 prolog (parameter x, index 3): BYVAL argument 2 of ptr",
+        "FN-21 temporary (name tmp, size 8, natural 4): align 8",
+        "FN-13 variant 2, byval demoted (parameter x): __val_paramx",
+        "FN-16 EmitParamDecl (parameter x): alloca __val_paramx",
+        "FN-19 declare (parameter x, number 3" + off,
+        "FN-09 prolog (parameter y, index 4): COERCE argument 3 of i64",
+        "FN-15 variant 3, of another type (parameter y, to i64): tmp, stored as the other type",
+        "FN-21 temporary (name tmp, size 8, natural 4): align 8",
+        "FN-16 EmitParamDecl (parameter y): alloca tmp",
+        "FN-19 declare (parameter y, number 4" + off,
+        "FN-09 prolog (parameter z, index 5): COERCE argument 4 of i32",
+        "FN-15 variant 3, of another type (parameter z, to i32): a bitcast",
+        "FN-21 temporary (name z.addr, size 4, natural 4): align 4",
+        "FN-16 EmitParamDecl (parameter z): alloca z.addr",
+        "FN-19 declare (parameter z, number 5" + off,
+        "FN-09 prolog (parameter i, index 6): DIRECT argument 5 of i32",
+        "FN-12 variant 0, by value (parameter i): stored at i.addr",
+        "FN-21 temporary (name i.addr, size 4, natural 4): align 4",
+        "FN-16 EmitParamDecl (parameter i): alloca i.addr",
+        "FN-19 declare (parameter i, number 6" + off, "FN-01 10 prolog (function f): 6 parameters",
+    ]
+
+
+@pytest.mark.seed("FN-05", "FN-06", "FN-07", "FN-09", "FN-11")
+def test_a_result_by_address_moves_the_arguments_but_not_the_parameters_numbers():
+    types: dict[str, t.CType] = {}
+    b.record("big", "double a[9]", types)
+    tree = b.unit(b.function("big make", "big v, int n", b.ret(v), types=types, section="hot"),
+                  types=types)
+    with Trace() as trace:
+        module_of(tree, policy="documented")
+    told = steps_told(trace)
+    for line in (
+        "FN-01 3 section (function make): hot",
+        "FN-05 return slot (result big, sret True): Argument",
+        "FN-01 8 alignment (function make): 8",
+        "FN-11 struct return (sret True): the first argument is agg.result",
+        "FN-09 prolog (parameter v, index 1): BYVAL argument 1 of ptr",
+        "FN-09 prolog (parameter n, index 2): DIRECT argument 2 of i32",
+    ):
+        assert line in told, line
+    assert not any("FN-11" in x for x in steps_told(told_of(b.function("int f", "", b.ret(1)))))
+
+
+def told_of(f: Function) -> Trace:
+    with Trace() as trace:
+        state_of(f)
+    return trace
+
+
+@pytest.mark.seed("FN-08", "FN-22", "FN-02")
+def test_labels_are_placed_and_what_nothing_leads_to_goes():
+    """A loop by goto; behind it what nobody reaches, which a phi of the reached names."""
+    f = state_of(b.function(
+        "int f", "int a", b.label("again"), b.if_(b.name("a"), b.goto("again")), b.ret(1),
+        b.label("dead"), b.expr(b.land(b.name("a"), 2)), b.goto("dead"))).function
+    assert "again" in blocks_of(f)
+    assert "dead" not in blocks_of(f)
+    assert blocks_of(f)[-1] == "return"
+    f.analyze_cfg()
+    assert all(x in f.rpo for x in f.blocks)
+    assert "dead" not in f._names
+    assert "again" in f._names
+
+
+@pytest.mark.seed("FN-02", "FN-22")
+def test_a_removed_block_leaves_the_phis_that_it_led_to():
+    f = nvvm.function(ModuleState(b.unit(), Options()).module, "f", params=[("", I32)])
+    entry, dead, join = (f.block(x) for x in ("entry", "dead", "join"))
+    build = nvvm.Builder(entry)
+    build.branch(join)
+    build.position_at_end(dead)
+    lost = build.add(f.arguments[0], nvvm.const(I32, 1))
+    build.branch(join)
+    build.position_at_end(join)
+    phi = build.phi(I32)
+    phi.set_incoming([f.arguments[0], lost], [entry, dead])
+    build.ret_void()
+    irgen_functions.remove_unreachable(f)
+    assert [x.name for x in f.blocks] == ["entry", "join"]
+    assert list(phi.incoming) == [(f.arguments[0], entry)]
+    nvir.verify(f.module)
+
+
 @pytest.mark.seed("FN-10", "DIA-06")
 def test_one_argument_too_many():
     f = Function("f", params=(Parameter("v", t.INT),), body=b.block())

@@ -95,6 +95,40 @@ def test_families_at_their_bounds(opcode, code):
     assert classify(opcode) == code
 
 
+@pytest.mark.seed("LAT-03", "LAT-07")
+def test_the_families_are_these_and_end_there():
+    """First and last opcode, and the classes of operands 0 to 2 without and with their flags: word
+    4 holds 14, the secondary opcode is odd, bit 27 is set."""
+    words = (1 << 27, 1 << 27, 1 << 27, 0, 14)
+    made: list[tuple[object, ...]] = []
+    for opcode in range(LAST_OPCODE + 2):
+        plain = tuple(classify(opcode, 0, (0,) * 5, index=k) for k in range(3))
+        flagged = tuple(classify(opcode, 1, words, index=k) for k in range(3))
+        if made and made[-1][2:] == (plain, flagged):
+            made[-1] = (made[-1][0], opcode, plain, flagged)
+        else:
+            made.append((opcode, opcode, plain, flagged))
+    simple, real = (6, 6, 6), (12, 12, 12)
+    of = [(a, b, x, y) for a, b, x, y in made if (x, y) != (simple, simple)]
+    memory, texture, barrier = ((12, 12, 12), (14, 14, 12)), (simple, (10, 10, 10)), (6, 12, 6)
+    assert of == [
+        (0x23, 0x23, (10, 10, 10), (10, 10, 10)),
+        (0x3C, 0x3C, *memory), (0x3E, 0x3E, *memory),
+        (0x46, 0x46, *texture),
+        (0x49, 0x4A, real, real), (0x4E, 0x4F, *memory), (0x51, 0x51, real, real),
+        (0x55, 0x55, (8, 8, 8), (8, 8, 8)), (0x56, 0x5A, real, real),
+        (0x5B, 0x5C, barrier, barrier), (0x5D, 0x6F, real, real),
+        (0xB7, 0xB7, (10, 10, 10), (20, 20, 20)),
+        (0xF3, 0x106, *texture),
+        (0x120, 0x120, (10, 10, 10), (20, 20, 20)),
+        (0x135, 0x135, (14, 14, 14), (14, 14, 14)), (0x137, 0x137, barrier, barrier),
+        (0x13D, 0x13E, (10, 10, 10), real),
+        (0x143, 0x143, real, real), (0x15E, 0x15E, real, real),
+    ]
+    assert {f.category for f in FAMILIES} >= {"integer ALU", "load/store", "extended floating point"}
+    assert [(f.first, f.last) for f in FAMILIES if f.category == "integer ALU"] == [(3, 0x24)]
+
+
 @pytest.mark.seed("LAT-03")
 def test_memory_operands_carry_their_class_in_word_four():
     words = [0, 0, 0, 0, 26]
@@ -149,7 +183,7 @@ def test_register_classes():
 @pytest.mark.seed("LAT-03")
 @pytest.mark.parametrize(("operation", "first"), [
     ("ld.global.u32", 0x3C), ("st.shared.f32", 0x3E), ("atom.global.add.u32", 0x49),
-    ("bar.sync", 0x5B), ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 0x135),
+    ("bar.sync", 0x5B), ("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", 0xB7), ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 0x135),
     ("tex.2d.v4.f32.f32", 0xF3), ("add.s32", 0x03), ("mul.lo.s32", 0x23), ("shl.b32", 0x23),
     ("ex2.approx.f32", 0x55), ("fma.rn.f32", 0x55), ("add.f64", None), ("cvt.s32.f32", None),
     ("frobnicate", None),
@@ -157,6 +191,8 @@ def test_register_classes():
 def test_an_operation_by_name_has_its_family(operation, first):
     found = family_named(operation)
     assert (None if found is None else found.first) == first
+    last = {0x03: 0x24, 0x55: 0x55 if operation.startswith("ex2") else 0x6F, 0xF3: 0x106}
+    assert found is None or found.last == last.get(first, first)
 
 
 @pytest.mark.seed("LAT-06", "GAP-24")

@@ -485,9 +485,6 @@ class _Flow:
             factor = within_budget(factor, cost, limit, T)
             if factor <= 1 < wanted:
                 return reject(UnrollCode.NO_FACTOR, "O", f"2·{cost} > {limit}")
-        most = copies_that_fit(loop, self.state.instructions)
-        if factor > most:
-            return reject(UnrollCode.OTHER, "P", f"{factor} copies are more than {most}")
         fits = stride_fits(exit.kind, exit.stride, factor, exit.trip.variable.bits)
         if whole and fits:
             pieces = rest_pieces(loop, factor, swaps(loop, exit, convergence(loop)), rules)
@@ -498,6 +495,9 @@ class _Flow:
             return reject(
                 UnrollCode.OTHER, "P", f"{factor - 1} strides of {exit.stride} overflow"
             )
+        most = copies_that_fit(loop, self.state.instructions)
+        if factor > most:
+            return reject(UnrollCode.OTHER, "P", f"{factor} copies are more than {most}")
         pieces = rest_pieces(loop, factor, swaps(loop, exit, convergence(loop)), rules)
         return attrs.evolve(
             none.partial(factor, why), step="P", pieces=pieces, iterations=rounds(T, factor)
