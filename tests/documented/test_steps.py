@@ -189,8 +189,8 @@ def splitting(text: str) -> Iterator[Any]:
     yield from split(read(text))
 
 
-def split(module: nvir.Module) -> Iterator[Any]:
-    remarks = nvir.run_passes(module, "lower-aggr-copies", policy="documented")
+def split(module: nvir.Module, **knobs: Any) -> Iterator[Any]:
+    remarks = nvir.run_passes(module, "lower-aggr-copies", policy="documented", knobs=knobs)
     yield [r.message for r in remarks], str(module)
 
 

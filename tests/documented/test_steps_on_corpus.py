@@ -40,10 +40,11 @@ ROOT = Path(os.environ.get("NVIR_CORPUS", ""))
 on_corpus = pytest.mark.skipif(not ROOT.name, reason="NVIR_CORPUS names no folder of PTX files")
 
 # What no file of a corpus of 149 sources and nvcc's PTX of them asks for, and an example that
-# does. In such PTX no loop runs away from its bound, no nest has a mark outside, no function of one block is called, no convergent operation stands in a loop that
-# reaches the check of phase 24, and neighbours that count alike depend on each other. Such
-# sources call nothing by a pointer, clobber nothing in assembly that nvir's own reader sees, and
-# cannot say numbers of intrinsics or preserved registers.
+# does. In such PTX no loop runs away from its bound, no nest has a mark outside, no function of one
+# block is called, no convergent operation stands in a loop that reaches the check of phase 24, and
+# neighbours that count alike depend on each other. Such sources call nothing by a pointer, clobber
+# nothing in assembly that nvir's own reader sees, copy no length of run time there, and cannot say
+# numbers of intrinsics or preserved registers.
 FORMS, FORMS_PTX = "loop_forms.cu", "ptx/loop_forms.sm_80.ptx"
 EXAMPLE: dict[str, dict[str, str]] = {
     "unroll": {"direction": FORMS_PTX, "nounroll_inwards": FORMS_PTX, "passed_over": FORMS_PTX,
@@ -51,9 +52,7 @@ EXAMPLE: dict[str, dict[str, str]] = {
     "pipeline": {"feasible": "ptx/gemm_tile.sm_80.ptx"},
     "fuse": {"_drop_repeated": FORMS_PTX, "_fuse": FORMS_PTX, "_join_variables": FORMS_PTX,
              "_shift": FORMS_PTX, "_structure": FORMS},
-    "memory": {"counts_up": "gemm_tile.cu", "one": "gemm_tile.cu",
-               "counts_down": "../tests/documented/copies.ll",
-               "guard": "../tests/documented/copies.ll"},
+    "memory": {"guard": "../tests/documented/copies.ll"},
     "structs": {"phi": "../tests/llvm/fixtures/clang14_either.ll"},
     "calls": {"_alignments": "device_calls.cu", "_bundles": "trees/calls.py",
               "_special": "trees/calls.py", "is_special_intrinsic": "trees/calls.py"},
@@ -142,6 +141,14 @@ def splits_whole(unit: Any) -> Iterator[Any]:
     yield from steps.split(module)
 
 
+def splits_in_loops(unit: Any) -> Iterator[Any]:
+    """The same with knobs under which each copy of two bytes is one of memory, and a loop."""
+    module = generate(unit, Options(policy="observed"))
+    nvir.run_passes(module, "inline,simplify-cfg", policy="documented")
+    small = {"max-aggr-copy-size": 1, "memmove-unroll-threshold": 1}
+    yield from steps.split(module, **small)
+
+
 @cache
 def compiled(unit: Any) -> bytes:
     """PTX that nvir makes of a tree."""
@@ -180,7 +187,9 @@ def tried(group: str) -> Iterator[Run]:
 
 
 def of_trees(group: str, trees: Callable[[], Iterable[Any]]) -> Iterator[Run]:
-    ways = (splits, splits_whole) if group in ("memory", "structs") else (steps.generating,)
+    ways: tuple[Callable[[Any], Iterator[Any]], ...] = (steps.generating,)
+    if group in ("memory", "structs"):
+        ways = (splits, splits_whole, *((splits_in_loops,) if group == "memory" else ()))
     yield from (partial(way, unit) for way in ways for unit in trees())
 
 

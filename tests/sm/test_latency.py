@@ -125,7 +125,6 @@ def test_the_families_are_these_and_end_there():
         (0x13D, 0x13E, (10, 10, 10), real),
         (0x143, 0x143, real, real), (0x15E, 0x15E, real, real),
     ]
-    assert {f.category for f in FAMILIES} >= {"integer ALU", "load/store", "extended floating point"}
     assert [(f.first, f.last) for f in FAMILIES if f.category == "integer ALU"] == [(3, 0x24)]
 
 
@@ -183,7 +182,8 @@ def test_register_classes():
 @pytest.mark.seed("LAT-03")
 @pytest.mark.parametrize(("operation", "first"), [
     ("ld.global.u32", 0x3C), ("st.shared.f32", 0x3E), ("atom.global.add.u32", 0x49),
-    ("bar.sync", 0x5B), ("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", 0xB7), ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 0x135),
+    ("bar.sync", 0x5B), ("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", 0xB7),
+    ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 0x135),
     ("tex.2d.v4.f32.f32", 0xF3), ("add.s32", 0x03), ("mul.lo.s32", 0x23), ("shl.b32", 0x23),
     ("ex2.approx.f32", 0x55), ("fma.rn.f32", 0x55), ("add.f64", None), ("cvt.s32.f32", None),
     ("frobnicate", None),
