@@ -313,3 +313,24 @@ def test_what_llvm_7_has_no_name_for_is_assembly(call, wanted):
 def test_what_it_has_a_name_for_stays():
     kept = "%d = call float @llvm.nvvm.fmax.ftz.f(float %f, float 2.000000e+00)"
     assert legalized(kept) == [kept]
+
+
+def test_what_libnvvm_takes_of_no_variable_or_function_goes():
+    """Its verifier names each; no code hangs on them. A half alone ends the process of LLVM 20."""
+    text = """@s = internal addrspace(3) global [4 x i32] zeroinitializer
+@t = internal addrspace(1) global [4 x i32] zeroinitializer
+@h = addrspace(1) global half 0xHBC00
+@llvm.compiler.used = appending global [1 x ptr] [ptr @f], section "llvm.metadata"
+define void @f() nobuiltin noredzone noinline {
+  ret void
+}
+"""
+    for dialect, half in (("llvm7", "half 0xHBC00"), ("llvm20", "i16 -17408")):
+        module = nvir.read_ll(text)
+        nvir.run_passes(module, f"legalize<dialect={dialect}>", verify=True)
+        made = nvir.print_ll(module, dialect)
+        assert "@s = internal addrspace(3) global [4 x i32] undef" in made
+        assert "@t = internal addrspace(1) global [4 x i32] zeroinitializer" in made
+        assert f"@h = addrspace(1) global {half}" in made
+        assert "llvm.compiler.used" not in made
+        assert "define void @f() noinline" in made

@@ -65,13 +65,54 @@ def run(module: Module, ctx: Context) -> bool:
             if what:
                 changed = True
                 ctx.count("rewritten")
-    for v in module.globals:  # an explicit section is not allowed
-        changed |= v.attributes.pop("section", None) is not None
+    changed |= _strip(module)
+    if dialect == "llvm20":
+        changed |= _halves(module)
     if dialect == "llvm7":
         for v in module.globals:
             if isinstance(v.init, Value):
                 v.init = without_poison(v.init)
     return changed
+
+
+def _strip(module: Module) -> bool:
+    """Leave out what libnvvm does not take and no code of it hangs on."""
+    changed = False
+    for v in list(module.globals):
+        changed |= v.attributes.pop("section", None) is not None
+        if v.name == "llvm.compiler.used":
+            module.globals.remove(v)
+            module.order.remove(v)
+            changed = True
+        elif v.space == "shared" and isinstance(v.init, Constant) and v.init.value in (None, 0):
+            v.init = undef(v.value_type)  # no shared memory has an initial value
+            changed = True
+    for f in module.functions:
+        attributes = (f.aux or {}).get("attributes", ())
+        kept = tuple(a for a in attributes if a not in _NO_ATTRIBUTES)
+        if len(kept) < len(attributes):
+            f.aux["attributes"] = kept
+            changed = True
+    return changed
+
+
+def _halves(module: Module) -> bool:
+    """Variables of half or bfloat as i16: libnvvm's newer dialect ends its process at them."""
+    changed = False
+    for v in module.globals:
+        if v.value_type in (ty.HALF, ty.BFLOAT):
+            v.value_type = ty.I16
+            if isinstance(v.init, Value):
+                bits = v.init.value if isinstance(v.init, Constant) else None
+                v.init = undef(ty.I16) if bits is None else const(ty.I16, int(bits))
+            changed = True
+    return changed
+
+
+_NO_ATTRIBUTES = frozenset("""
+    nobuiltin naked returns_twice ssp sspreq sspstrong jumptable noredzone noimplicitfloat
+    nonlazybind sanitize_address sanitize_memory sanitize_thread sanitize_hwaddress sanitize_memtag
+""".split())  # noqa: SIM905
 
 
 def _lower_bfloat(module: Module) -> bool:
