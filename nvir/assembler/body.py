@@ -16,11 +16,12 @@ from heapq import heapify, heappop, heappush
 from nvir.analysis.liveness import Liveness
 from nvir.assembler.regalloc.code import Code, Op, Region
 from nvir.assembler.regalloc.colour import Colouring, colour
+from nvir.assembler.regalloc.facts import facts_of
 from nvir.assembler.regalloc.order import dependences, schedule
 from nvir.assembler.regalloc.predict import Prediction, predict
 from nvir.assembler.regalloc.tables import RESERVED, STACK_POINTER, generation
 from nvir.ir import Block, Function
-from nvir.sm.body import PREDICATE, VECTOR, BodyBlock, BodyInstruction, MachineBody, Span
+from nvir.sm.body import PREDICATE, UNIFORM, VECTOR, BodyBlock, BodyInstruction, MachineBody, Span
 from nvir.sm.machine import shape_of
 from nvir.sm.profile import Profile
 from nvir.sm.templates.lookup import template
@@ -29,6 +30,9 @@ _PREDICATES = 7
 _OF_ADDRESSES = frozenset(("S2UR", "R2UR"))
 SLACK = 8  # registers that an order for time may take beyond those that are predicted
 _STACK_POINTER = Span(VECTOR, STACK_POINTER, 1)
+_DESCRIPTOR = Span(UNIFORM, 4, 2)  # of global memory, which accesses name
+_DESCRIBED = 80  # compute capability from which they do
+_GLOBAL = frozenset(["LDG", "STG", "LD", "ST", "ATOMG", "ATOM", "RED", "REDG"])
 
 
 def predicted_body(
@@ -70,9 +74,13 @@ def predicted_body(
             if ends or leaves.issuperset(after):
                 made.instructions.append(BodyInstruction("EXIT", (), (_STACK_POINTER,)))
         blocks.append(made)
-    start = BodyInstruction("MOV", (_STACK_POINTER,))
     if blocks:
+        start = BodyInstruction("LDC" if g.late else "MOV", (_STACK_POINTER,))
         blocks[0].instructions.insert(0, start)
+        if profile.capability >= _DESCRIBED and any(
+            i.family in _GLOBAL for b in blocks for i in b.instructions
+        ):
+            blocks[0].instructions.insert(1, BodyInstruction("ULDC", (_DESCRIPTOR,)))
     return MachineBody(
         str(function.name), profile.name, blocks, source="model", registers=p.registers,
         spill_bytes=p.spills.bytes,
@@ -198,6 +206,8 @@ def _families(op: Op, profile: Profile) -> list[str]:
         return ["BRA" if i.block is not None and i.block.succs else "EXIT"]
     steps = template(shape_of(i, profile.features)) if not i.form.is_phi else None
     names = [s.family for s in steps or () if s.family != "=" and not s.rare]
+    if len(names) > 1 and "MOV" in names and facts_of(i.form).operands:
+        names = [n for n in names if n != "MOV"]  # `Lowering.load` makes them
     if i.form.addresses:  # those of local memory need no arithmetic, others are made elsewhere
         names = [n for n in names if n not in _OF_ADDRESSES and not n.startswith("U")]
         if i.form.space == "local":

@@ -128,6 +128,8 @@ def _fused(f: Form) -> OpKind | None:
     t = f.type
     if t is None or f.guard is not None or f.n_results != 1 or f.n_sources > 2:
         return None
+    if t.bits == 16 and t.kind != "f" and f.kind is OpKind.LOGIC:
+        return OpKind.LOGIC
     if t.bits not in (32, 64) or _ROUNDED.intersection(f.mods):
         return None
     if f.kind is OpKind.MULTIPLY:

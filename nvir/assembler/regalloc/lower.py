@@ -25,6 +25,7 @@ from collections.abc import Mapping
 
 from nvir.analysis.liveness import Liveness, liveness
 from nvir.assembler.displaced import Displacements
+from nvir.assembler.joins import Joins
 from nvir.assembler.regalloc.code import PLAIN, Code, Op, Region, pressures
 from nvir.assembler.regalloc.facts import (
     Facts,
@@ -94,15 +95,18 @@ class Lowering:
         self.moved: dict[tuple[Instruction, Block], int] = {}  # what a phi is handed by a move
         self.calls: dict[tuple[str, Type | None], int] = {}  # of slow routines, once asked for
         self.low: set[Instruction] = set()  # only the low word is asked for
+        self.dead: set[Instruction] = set()  # nothing that stays reads them
         self.headers = {x.header for x in natural_loops(function) if len(x.blocks) == 1}
         self.fronts: dict[Block, Block] = {}
         self.long = LongArithmetic(self)
+        self.joins = Joins(self)
         self.displaced = Displacements()
         self.half: Instruction | None = None  # a conversion that has none packed with it yet
 
     def run(self) -> Lowering:
         done: set[Block] = set()
         self.low = low_words(self.function)
+        self.dead = _dead(self.function)
         for p in (*self.function.params, *self.function.returns):
             if isinstance(p, Value) and p.is_tracked:
                 self.ids[p] = self.code.value(width_of(p.type))
@@ -144,11 +148,15 @@ class Lowering:
         return region
 
     def _instruction(self, i: Instruction, facts: Facts, ops: list[Op]) -> None:
+        if i in self.dead:
+            return
         if facts.product and self.long.multiplies(i, ops):
             return
         if facts.high and self.long.keeps_high(i):
             return
         if facts.fused is OpKind.SUM and self.long.adds_high(i, ops):
+            return
+        if self.joins.takes(i, ops):
             return
         if facts.fused is not None and self._joins(i, facts):
             return
@@ -180,11 +188,16 @@ class Lowering:
             elif k not in sources:
                 sources.append(k)
         family = self._family(i, facts)
+        if i.form.name == "sub" and family == "IMAD":
+            self._negate(i, sources, ops)
         if outside and not family and facts.rule == "offset" and (factor := self._factor(i)):
             sources.append(self.load(factor, 0, 1, i, ops))
             family = "IMAD"
         elif outside and facts.operands:
             self._fill(i, facts, sources, ops)
+        if self.joins.defers(i):
+            self.inner[i] = tuple(sources)
+            return
         results: tuple[int, ...] = ()
         if i._results is None:
             t = i.type
@@ -291,6 +304,8 @@ class Lowering:
         """What an operation is that took another over; "" of others."""
         if i.form.name == "cvt" and i.form.mods[-1] == "f32" and i.form.mods[-2] in _HALVES:
             return self._packed(i)
+        if name := self.joins.family(i):
+            return name
         wide = facts.sum64 and i not in self.low
         for v in i._operands:
             taken = v.definer
@@ -338,6 +353,20 @@ class Lowering:
                 return d._operands[0]
         return None
 
+    def _negate(self, i: Instruction, sources: list[int], ops: list[Op]) -> None:
+        """What is taken away is a product: of one of its factors, if none is a literal, the
+        negation is made."""
+        made = i._operands[1].definer
+        if made is None or i._operands[1] not in self.inner or i.type.bits != 32:
+            return
+        if any(isinstance(self.root.get(v, v), Constant) for v in made._operands):
+            return
+        known = [k for v in made._operands if (k := self.home(v)) >= 0]
+        if known:
+            k = self.code.value(1)
+            ops.append(Op((k,), (known[0],), i, latency=ALU, family="IADD3"))
+            sources[sources.index(known[0])] = k
+
     def _is_word(self, v: Value) -> bool:
         """Whether a value is a word of the constant bank."""
         made = self.root.get(v, v)
@@ -351,12 +380,13 @@ class Lowering:
         register.
         """
         ids = self.ids
-        spare = 1
-        for v in i._operands[: facts.operands]:
-            if ids.get(v, -1) >= 0 or v in self.inner or _is_zero(self.root.get(v, v)):
-                continue
-            if spare:
-                spare -= 1
+        outside = [
+            v for v in i._operands[: facts.operands]
+            if ids.get(v, -1) < 0 and v not in self.inner and not _is_zero(self.root.get(v, v))]
+        literal = next((v for v in outside if isinstance(self.root.get(v, v), Constant)), None)
+        stays = literal if literal is not None else outside[0] if outside else None
+        for v in outside:
+            if v is stays:
                 continue
             key = v.value if isinstance(v, Constant) else 0
             wide = 2 if v.type.bits == 64 else 1
@@ -405,7 +435,7 @@ class Lowering:
         if what is not None and self.late:
             made = Op((k,), (), i, latency=LOADED, issue=ISSUE_CONSTANT, family="LDC")
         else:
-            made = Op((k,), (), i, latency=ALU, family="MOV")
+            made = Op((k,), (), i, latency=ALU, family="MOV" if width == 1 else "MOV MOV")
         if block is i.block:
             ops.append(made)
         else:
@@ -446,14 +476,34 @@ class Lowering:
         return {v for v in found if v.definer is not None and is_parameter(v.definer)}
 
     def _joins(self, i: Instruction, facts: Facts) -> bool:
-        """Whether the only reader takes over what an instruction does (LEA, IADD3, LOP3, FFMA)."""
-        if i.use_count != 1 or i._results is not None:
+        """Whether the only reader takes over what an instruction does (LEA, IADD3, LOP3, FFMA), or
+        all sums that read a product or a multiple do, wherever they stand."""
+        if i._results is not None:
             return False
-        (user,) = i.users
+        shifts = i.form.kind is OpKind.SHIFT
+        if shifts and not isinstance(i._operands[1], Constant):
+            return False
+        if (i.use_count != 1 and not _each_makes(i)) or self.joins.keeps_shift(i):
+            return False
+        if not i.use_count or not all(self._takes(u, i, facts) for u in i.users):
+            return False
+        ids = self.ids
+        found: list[int] = []
+        for v in i._operands:
+            for k in self.inner[v] if v in self.parts else (ids.get(v, -1),):
+                if k >= 0 and k not in found:
+                    found.append(k)
+        if not found:
+            return False
+        self.inner[i] = tuple(found)
+        return True
+
+    def _takes(self, user: Instruction, i: Instruction, facts: Facts) -> bool:
+        """Whether a reader has room for the operands of another instruction."""
         f = user.form
-        if user.block is not i.block or f.guard is not None:
+        if f.guard is not None or (user.block is not i.block and not _each_makes(i)):
             return False
-        if f.kind is not facts.fused or f.n_sources > 2:
+        if f.kind is not facts.fused or f.n_sources > 2 or user._operands.count(i) != 1:
             return False
         if f.type is None or i.form.type is None or f.type.bits != i.form.type.bits:
             return False
@@ -463,30 +513,16 @@ class Lowering:
             return False
         if (f.type.kind == "f") != (i.form.type.kind == "f") or _ROUNDED.intersection(f.mods):
             return False
-        ids = self.ids
-        found: list[int] = []
-        outside = 0
+        outside = -int(i.form.kind is OpKind.SHIFT)
         for v in (*i._operands, *user._operands):
             if v is i or v in self.parts:
                 continue
             if v in self.inner:
                 return False
-            k = ids.get(v, -1)
-            if k < 0:
-                outside += not _is_zero(v)
-        shifts = i.form.kind is OpKind.SHIFT
-        if shifts and not isinstance(i._operands[1], Constant):
-            return False
-        if outside - shifts > 1:
-            return False
-        for v in i._operands:
-            for k in self.inner[v] if v in self.parts else (ids.get(v, -1),):
-                if k >= 0 and k not in found:
-                    found.append(k)
-        if not found or any(o in self.inner and o not in self.parts for o in user._operands):
-            return False
-        self.inner[i] = tuple(found)
-        return True
+            if v.is_tracked and v not in self.ids and not self._of_words(v):
+                continue  # made further down, in a register
+            outside += self.ids.get(v, -1) < 0 and not _is_zero(v)
+        return outside <= 1
 
     def _need(self, callee: Value | None) -> int:
         """Live registers within a function that is called, its callees included; 0: unknown."""
@@ -548,9 +584,12 @@ class Lowering:
                 ids[i] = home
             return i in ids
         if rule == "low":
-            if v in self.parts:
+            if home < 0 and v in ids and v not in self.inner:
+                ids[i] = -1  # a word of the constant bank, or of a uniform register
+                self.root[i] = self.root.get(v, v)
+            elif v in self.parts:
                 ids[i] = self.inner[v][0]
-            elif v.use_count > 1 and home >= 0:
+            elif home >= 0 and (v.use_count > 1 or self.code.widths[home] == 1):
                 ids[i] = home
             return i in ids
         if rule == "sign":
@@ -669,6 +708,10 @@ class Lowering:
         facts = facts_of(user.form)
         if not facts.names_uniform:
             return facts.pairs
+        if user.form.kind is OpKind.COMPARE and i.form.kind is OpKind.SUM and any(
+            isinstance(r := self.root.get(v, v), Constant) and r.value for v in user._operands
+        ):
+            return False  # it has a literal already
         if user.form.kind not in _WORDWISE or user.type.bits != 32 or not facts.uniform:
             return True
         if user.form.kind is i.form.kind is OpKind.MULTIPLY:
@@ -730,6 +773,29 @@ class Lowering:
 
 
 _HALVES = frozenset(("f16", "bf16"))
+
+
+def _dead(function: Function) -> set[Instruction]:
+    """What nothing reads, or only what is dead itself."""
+    found: set[Instruction] = set()
+    for block in reversed(function.rpo):
+        i = block.last
+        while i is not None:
+            f = i.form
+            if i._results is None and f.n_results and not f.is_phi and all(
+                u in found for u in i.users
+            ) and facts_of(f).kind == PLAIN:
+                found.add(i)
+            i = i.prev
+    return found
+
+
+def _each_makes(i: Instruction) -> bool:
+    """Whether each sum that reads a value makes it: a product of words, or one shifted left."""
+    f = i.form
+    t = f.type
+    left = f.name == "shl" or (f.kind is OpKind.MULTIPLY and f.n_sources == 2)
+    return left and t is not None and t.kind != "f" and i.type.bits == 32
 
 
 def _scales(i: Instruction) -> bool:

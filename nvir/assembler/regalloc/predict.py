@@ -109,10 +109,13 @@ def _fit(lowering: Lowering, steps: Sequence[int], g: Generation) -> tuple[_Orde
     needed = _colour(lowering, orders, free, g.cool).top + RESERVED
     if needed <= target:
         return orders, needed
-    tight: _Orders = [schedule(r, code.widths, free - TIGHTER) for r in code.regions]
-    top = max(target, _colour(lowering, tight, free, 0).top + RESERVED)
-    if top < needed:
-        orders, needed = tight, top
+    for less in TIGHTER:
+        tight: _Orders = [schedule(r, code.widths, free - less) for r in code.regions]
+        top = max(target, _colour(lowering, tight, free, 0).top + RESERVED)
+        if top < needed:
+            orders, needed = tight, top
+        if needed <= target:
+            return orders, needed
     if needed > target and lowering.factors:
         source: _Orders = [(r.ops, pressures(r, r.ops, code.widths)) for r in code.regions]
         top = max(target, _colour(lowering, source, free, 0).top + RESERVED)

@@ -127,6 +127,7 @@ class Op:
     gathers         its lanes wait for each other first, all that the mask or barrier names.
     grouped         braces around operands or results stand for registers that follow one another.
     cheap           one short operation on registers: made again rather than kept.
+    angle           its operand is an angle, which is brought into one turn first.
     uniform         for integers the uniform data path has it.
     in_registers    its operands stand in registers: no literal is part of the machine operation.
     relaxed         registers may be wider than the type.
@@ -165,6 +166,7 @@ class Op:
     gathers: bool = False
     grouped: bool = False
     cheap: bool = False
+    angle: bool = False
     uniform: bool = False
     in_registers: bool = False
     relaxed: bool = False

@@ -101,8 +101,10 @@ op("fma", "d, a, b, c", K.OTHER, "commutes", result="first",
 op("rcp", "d, a", K.SPECIAL, latency="8", fold=float_folds.rcp, since="1.0", doc="1 / a")
 op("sqrt", "d, a", K.SPECIAL, latency="8", fold=float_folds.sqrt, since="1.0", doc="square root")
 op("rsqrt", "d, a", K.SPECIAL, latency="8", since="1.0", doc="1 / square root, approximate")
-op("sin", "d, a", K.SPECIAL, latency="8", since="1.0", doc="sine of radians, approximate")
-op("cos", "d, a", K.SPECIAL, latency="8", since="1.0", doc="cosine of radians, approximate")
+op("sin", "d, a", K.SPECIAL, angle=True, latency="8", since="1.0",
+   doc="sine of radians, approximate")
+op("cos", "d, a", K.SPECIAL, angle=True, latency="8", since="1.0",
+   doc="cosine of radians, approximate")
 op("lg2", "d, a", K.SPECIAL, latency="8", since="1.0", doc="logarithm to base 2, approximate")
 op("ex2", "d, a", K.SPECIAL, latency="8", since="1.0", doc="2 to the power a, approximate")
 op("tanh", "d, a", K.SPECIAL, latency="8", since="7.0 sm_75", doc="hyperbolic tangent, approximate")
