@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -143,32 +145,35 @@ def test_they_stay_apart_otherwise_and_ptxas_is_kept_from_fusing_them():
     assert "fma" not in text
 
 
-COMPLEX = """define void @f(ptr %p, float %a, float %b) {{
+TWO = """define float @f(ptr %p, float %a, float %b) {{
+entry:
   %x = fmul contract float %a, %a
   %y = fmul contract float %b, %b
-  %s = fadd contract float {0}
-  %t = fsub contract float {1}
-  %n = fadd contract float %s, %t
-  {2}
-  store float %n, ptr %p
-  ret void
+  {}
+  br label %next
+next:
+  {}
+  ret float %s
 }}"""
+SUM = "%s = fadd contract float {}, {}"
 
 
-@pytest.mark.parametrize(("sum", "difference"), [
-    ("%x, %y", "%x, %y"), ("%y, %x", "%x, %y"), ("%x, %y", "%y, %x")])
-def test_a_product_of_several_sums_goes_into_all(sum, difference):
-    """The same one into each, however they are written."""
-    text = ptx(COMPLEX.format(sum, difference, ""))
-    assert (text.count("mul.f32"), text.count("fma.rn.f32")) == (1, 2)
-
-
-@pytest.mark.parametrize("other", [
-    "store float %x, ptr %p\n  store float %y, ptr %p",  # both are wanted by themselves
-    "%m = fmul contract float %x, %y\n  store volatile float %m, ptr %p"])
-def test_a_product_that_is_wanted_by_itself_goes_into_no_sum(other):
-    text = ptx(COMPLEX.format("%x, %y", "%x, %y", other))
-    assert "fma" not in text
+@pytest.mark.parametrize(("here", "there", "products", "sums"), [
+    (SUM.format("%x", "%y"), "", "%b", 1),  # the first goes in
+    (SUM.format("%y", "%x"), "", "%a", 1),
+    (SUM.format("%x", "%y") + "\n  store float %x, ptr %p", "", "%a", 1),  # of fewer uses
+    (SUM.format("%x", "%y") + "\n  %t = fsub contract float %x, %y\n  store float %t, ptr %p",
+     "", "%b", 2),
+    ("", SUM.format("%x", "%y"), "%a %b", 0),  # another block's
+])
+def test_which_product_goes_into_a_sum(here, there, products, sums):
+    """As llc has it, and into as many sums as there are: rounded otherwise results differ."""
+    text = ptx(TWO.format(here, there))
+    loads = {m[1]: f"%{'ab'[k]}" for k, m in enumerate(
+        re.finditer(r"ld.param.f32 \t(%f\d), \[f_param_[12]\]", text))}
+    left = {loads[x] for x in re.findall(r"mul.f32 \t%f\d, (%f\d), \1;", text)}
+    assert " ".join(sorted(left)) == products
+    assert text.count("fma.rn.f32") == sums
 
 
 def test_contraction_computes_a_fused_product():

@@ -100,7 +100,6 @@ class Selector:
         self.only_read: dict[Argument, bool] = {}  # pointers that nothing is written through
         # what was loaded in pieces → its pieces, by (offset, bytes)
         self.loaded_pieces: dict[Value, dict[tuple[int, int], Value]] = {}
-        self.products: dict[Value, int] = {}  # of floats, in the order of selection
         self.blocks: dict[Block, Block] = {}
         self.edges: dict[tuple[Block, Block], list[Block]] = {}
         self.here: Block | None = None  # the nvvm block at hand

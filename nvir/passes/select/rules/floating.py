@@ -2,8 +2,8 @@
 
 Rounding    `add.rn.f32` is never fused by ptxas, `add.f32` may be; so `.rn` is written unless the
             instruction may contract (`contract` or `fast`, or fp-contract=fast).
-Contraction a product and each sum that it is part of become `fma.rn` where all may contract and
-            nothing else uses the product.
+Contraction a product and each sum of its block that it is part of become `fma.rn` where both may
+            contract.
 half        division, square root and remainder go through float, which rounds right:
             its 24 bits are at least 2·11 + 2.
 bfloat      before sm_90 there is fma alone: a + b = a·1 + b, a·b = a·b - 0, and what
@@ -90,35 +90,15 @@ def _rounding(s: Selector, i: Instruction) -> str:
 
 
 def _product(s: Selector, i: Instruction) -> int | None:
-    """Which operand of a sum is the product that goes into it: of those that only sums use
-    the one that comes first, if all its sums take it."""
-    k = _candidate(s, i)
-    if k is None:
-        return None
-    m = i.operands[k]
-    assert isinstance(m, Instruction)
-    if m.use_count == 1:
-        return k
-    takes = (_candidate(s, u) for u in m.users)
-    return k if all(
-        n is not None and u.operands[n] is m for u, n in zip(m.users, takes, strict=True)
-    ) else None
+    """Which operand of a sum is the product that goes into it: one of the sum's block; of two the
+    one of fewer uses, else the first. That is LLVM's choice, so sums round as llc's do."""
+    found = [k for k in (0, 1) if _may_join(s, i, i.operands[k])]
+    return min(found, key=lambda k: i.operands[k].use_count, default=None)
 
 
-def _candidate(s: Selector, i: Instruction) -> int | None:
-    found = [k for k in (0, 1) if _only_summed(s, i.operands[k])]
-    later = len(s.products)
-    return min(found, key=lambda k: s.products.get(i.operands[k], later), default=None)
-
-
-def _only_summed(s: Selector, m: Value) -> bool:
-    """Whether a value is a product that all its users could take in."""
-    if not isinstance(m, Instruction) or m.form.name != "fmul" or not may_contract(s, m):
-        return False
-    return m.use_count == 1 or all(
-        u.form.name in ("fadd", "fsub") and may_contract(s, u)
-        and u.operands.count(m) == 1 for u in m.users
-    )
+def _may_join(s: Selector, i: Instruction, m: Value) -> bool:
+    return isinstance(m, Instruction) and m.form.name == "fmul" and may_contract(s, m) \
+        and m.block is i.block
 
 
 def _fused(s: Selector, i: Instruction, kind: str) -> Value | None:
@@ -156,9 +136,7 @@ def negative(s: Selector, kind: str, x: Value) -> Value:
 
 def _arithmetic(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
     kind, name = kind_of(t), _NAMES[i.form.name]
-    if name == "mul":
-        s.products[i] = len(s.products)
-    elif (fused := _fused(s, i, kind)) is not None:
+    if name != "mul" and (fused := _fused(s, i, kind)) is not None:
         return (fused,)
     a, b = (operand(s, kind, x[0]) for x in args)
     if kind == "bf16" and not has_bfloat(s):
