@@ -136,9 +136,13 @@ class IntType(Type):
 
 
 class FloatType(Type):
-    """`half`, `bfloat`, `float`, `double`, `fp128`."""
+    """`half`, `bfloat`, `float`, `double`, `fp128`, with the bits that each part of it has."""
 
-    __slots__ = ()
+    __slots__ = ("exponent", "fraction")
+
+    def __init__(self, name: str, bits: int, fraction: int) -> None:
+        super().__init__(name, bits)
+        self.exponent, self.fraction = bits - 1 - fraction, fraction
 
 
 class PointerType(Type):
@@ -203,8 +207,9 @@ class FunctionType(Type):
 ADDRESS_SPACES = {0: "generic", 1: "global", 3: "shared", 4: "const", 5: "local", 101: "param"}
 
 _interned: dict[object, Type] = {}
-_FLOAT_BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64, "fp128": 128}
-HALF, BFLOAT, FLOAT, DOUBLE, FP128 = (FloatType(n, b) for n, b in _FLOAT_BITS.items())
+HALF, BFLOAT = FloatType("half", 16, 10), FloatType("bfloat", 16, 7)
+FLOAT, DOUBLE = FloatType("float", 32, 23), FloatType("double", 64, 52)
+FP128 = FloatType("fp128", 128, 112)
 
 
 def int_type(bits: int) -> IntType:

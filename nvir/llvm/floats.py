@@ -38,7 +38,7 @@ def float_bits(t: FloatType, token: str) -> int | None:
 
 def _rounded(t: FloatType, token: str) -> int | None:
     """A decimal number's nearest in the format, ties to even; None where it is too large."""
-    exponent_bits, fraction_bits = _FORMATS[t.name]
+    exponent_bits, fraction_bits = t.exponent, t.fraction
     bias = (1 << (exponent_bits - 1)) - 1
     exact = abs(Fraction(token))
     exponent = max(_floor_log2(exact), 1 - bias)
@@ -56,7 +56,7 @@ def _floor_log2(x: Fraction) -> int:
 
 def _not_finite(t: FloatType, sign: str, word: str, payload: str | None) -> int | None:
     """`inf`, `qnan`, `nan(0x…)`, `snan(0x…)`: a quiet one has the highest bit of the fraction."""
-    exponent_bits, fraction_bits = _FORMATS[t.name]
+    exponent_bits, fraction_bits = t.exponent, t.fraction
     head = ((sign == "-") << exponent_bits | ((1 << exponent_bits) - 1)) << fraction_bits
     fraction = int(payload or "0", 16)
     if word == "inf":
@@ -91,15 +91,10 @@ def _hex_bits(t: FloatType, token: str) -> int | None:
     return double_to(t, int(token[2:], 16))
 
 
-# Of each format: bits of the exponent and of the fraction.
-_FORMATS = {"half": (5, 10), "bfloat": (8, 7), "float": (8, 23), "double": (11, 52),
-            "fp128": (15, 112)}
-
-
 def double_to(t: FloatType, bits: int) -> int | None:
     """A double's pattern in another format; None where it is not exact. NaNs keep what payload
     fits."""
-    exponent_bits, fraction_bits = _FORMATS[t.name]
+    exponent_bits, fraction_bits = t.exponent, t.fraction
     sign, e, f = bits >> 63, bits >> 52 & 0x7FF, bits & ((1 << 52) - 1)
     top = (1 << exponent_bits) - 1
     head = sign << exponent_bits
@@ -126,7 +121,7 @@ def double_to(t: FloatType, bits: int) -> int | None:
 
 def to_double(t: FloatType, bits: int) -> int:
     """The pattern of a half, bfloat, float or double as that of a double."""
-    exponent_bits, fraction_bits = _FORMATS[t.name]
+    exponent_bits, fraction_bits = t.exponent, t.fraction
     top = (1 << exponent_bits) - 1
     sign = bits >> (exponent_bits + fraction_bits)
     e, f = bits >> fraction_bits & top, bits & ((1 << fraction_bits) - 1)

@@ -14,6 +14,19 @@ from nvir.ir import types as ty
 from nvir.ir.nvvm import Builder, const, const_like
 from nvir.ir.values import Value
 
+# By what a reduction of floats goes on from element to element, without the name of a type.
+EXTREMA = {"fmax": "maxnum", "fmin": "minnum", "fmaximum": "maximum", "fminimum": "minimum"}
+
+
+def in_more_bits(b: Builder, what: str, x: Value, y: Value, bits: int) -> tuple[Value, Value]:
+    """The low bits of sadd, umul … and whether they are not the whole: by a type of so many bits,
+    which holds it."""
+    t, wide = x.type, ty.int_type(bits)
+    extend = b.sext if what[0] == "s" else b.zext
+    exact = b.insert(what[1:], (extend(x, wide), extend(y, wide)), wide)
+    low = b.trunc(exact, t)
+    return low, b.icmp_signed("!=", extend(low, wide), exact)
+
 
 def funnel_shift(b: Builder, left: bool, x: Value, y: Value, n: Value) -> Value:
     """The upper half of x:y shifted to the left by n modulo the width, or the lower half of it

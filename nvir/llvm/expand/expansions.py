@@ -22,9 +22,6 @@ from nvir.ir.verify.nvvm import element
 from nvir.llvm.expand.upgrade import Expander, Expansion
 from nvir.llvm.lexer import Stop
 
-# Of a float's format: bits of the fraction behind the point, and of the exponent.
-_FORMATS = {"half": (10, 5), "bfloat": (7, 8), "float": (23, 8), "double": (52, 11)}
-
 
 def _by_lane(scalar: Callable[[Expander, list[Value]], Value]) -> Expansion:
     """An expansion of vectors from one of scalars."""
@@ -85,11 +82,7 @@ def _scalar_overflow(e: Expander, given: list[Value]) -> Value:
     t, what = given[0].type, e.name.split(".")[1]
     assert isinstance(t, ty.IntType)
     if t.bits == 1 or (what[1:] == "mul" and t.bits not in (8, 16, 32, 64)):
-        wide, both = _widened(e, what[0], t, given)
-        exact = e.insert(what[1:], both, wide)
-        low = e.trunc(exact, t)
-        again = e.sext(low, wide) if what[0] == "s" else e.zext(low, wide)
-        return _pair(e, low, e.icmp_signed("!=", again, exact))
+        return _pair(e, *arithmetic.in_more_bits(e, what, *given, max(8, 2 * t.bits)))
     return e.intrinsic(f"llvm.{what}.with.overflow.{t.name}", e.result, given)
 
 
@@ -163,10 +156,10 @@ def _fixed_point(e: Expander, given: list[Value]) -> Value:
 def _ldexp(e: Expander, given: list[Value]) -> Value:
     """x · 2ⁿ, rounded once: powers of two that are numbers, so many that none of n is left."""
     x, n = given
-    t = x.type
+    t: Any = x.type
     if t.bits == 16:
         x, t = e.fpext(x, ty.FLOAT), ty.FLOAT
-    fraction, exponent = _FORMATS[t.name]
+    fraction, exponent = t.fraction, t.exponent
     top, kind = (1 << (exponent - 1)) - 1, ty.int_type(t.bits)
     bounded = _bounded(e, n, 3 * top)
     least, step = 1 - top, 1 - top + fraction + 1
@@ -214,10 +207,10 @@ def _bounded(e: Expander, n: Value, most: int) -> Value:
 def _frexp(e: Expander, given: list[Value]) -> Value:
     """{fraction of 0.5 to 1, exponent}; zero, infinities and NaN are their own, with 0."""
     x = given[0]
-    t = x.type
+    t: Any = x.type
     assert isinstance(e.result, ty.StructType)
     number = (e.result.elements or ())[1]
-    fraction, exponent = _FORMATS[t.name]
+    fraction, exponent = t.fraction, t.exponent
     kind, small = ty.int_type(t.bits), ty.int_type(t.bits)
     special, mask = (1 << exponent) - 1, ((1 << exponent) - 1) << fraction
     tiny = _is_zero(e, e.and_(e.bitcast(x, kind), const(kind, mask)))
@@ -304,13 +297,11 @@ def _steps(e: Expander, given: list[Value]) -> Value:
     return constant(t, tuple(const(t.element, k) for k in range(t.count)))
 
 
-def _reduce(what: str) -> Expansion:
-    def expansion(e: Expander, given: list[Value]) -> Value:
-        first, *rest = e.lanes(given[0])
-        name = f"llvm.{what}{re.sub(r'.*[.]v[0-9]+', '.', e.name)}"
-        return functools.reduce(lambda a, b: e.intrinsic(name, e.result, [a, b]), rest, first)
-
-    return expansion
+def _reduce(e: Expander, given: list[Value]) -> Value:
+    first, *rest = e.lanes(given[0])
+    _, word, tail = e.name.rsplit(".", 2)
+    name = f"llvm.{arithmetic.EXTREMA[word]}.{re.sub(r'^v[0-9]+', '', tail)}"
+    return functools.reduce(lambda a, b: e.intrinsic(name, e.result, [a, b]), rest, first)
 
 
 def _partial_sum(e: Expander, given: list[Value]) -> Value:
@@ -433,8 +424,8 @@ EXPANSIONS: dict[str, Expansion] = {
     "llvm.vector.deinterleave2": _deinterleave,
     "llvm.stepvector": _steps,
     "llvm.experimental.stepvector": _steps,
-    "llvm.vector.reduce.fmaximum": _reduce("maximum"),
-    "llvm.vector.reduce.fminimum": _reduce("minimum"),
+    "llvm.vector.reduce.fmaximum": _reduce,
+    "llvm.vector.reduce.fminimum": _reduce,
     "llvm.experimental.vector.partial.reduce.add": _partial_sum,
     **{f"llvm.masked.{word}": _masked for word in (
         "load", "store", "gather", "scatter", "expandload", "compressstore",

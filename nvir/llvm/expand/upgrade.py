@@ -38,6 +38,7 @@ from nvir.ir import (
 )
 from nvir.ir import types as ty
 from nvir.ir.intrinsics import find
+from nvir.ir.intrinsics.arithmetic import EXTREMA
 from nvir.ir.nvvm import Builder, const, const_like, declare
 from nvir.ir.nvvm_values import Node
 from nvir.ir.values import Value, undef
@@ -329,9 +330,8 @@ def _reduced(e: Expander, word: str, given: list[Value], mask: Value, tail: str)
     total = e.intrinsic(name, t, [v])
     if what in BINARY:
         return e.insert(what, (start, total), t)
-    pair = {"fmax": "maxnum", "fmin": "minnum", "fmaximum": "maximum", "fminimum": "minimum"}
     scalar = re.sub(r"^\.v\d+", ".", tail)
-    return e.intrinsic(f"llvm.{pair.get(what, what)}{scalar}", t, [start, total])
+    return e.intrinsic(f"llvm.{EXTREMA.get(what, what)}{scalar}", t, [start, total])
 
 
 __all__ = [

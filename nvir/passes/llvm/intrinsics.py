@@ -122,13 +122,9 @@ def _abs(b: Builder, c: IntrinsicCall) -> Value:
 
 def _overflowing(b: Builder, what: str, x: Value, y: Value) -> tuple[Value, Value]:
     """The result of uadd, ssub, smul … and whether it wrapped."""
-    t, sign, what = x.type, what[0], what[1:]
-    if what == "mul":
-        wide = ty.int_type(2 * t.bits)
-        extend = b.sext if sign == "s" else b.zext
-        exact = b.mul(extend(x, wide), extend(y, wide))
-        low = b.trunc(exact, t)
-        return low, b.icmp_signed("!=", extend(low, wide), exact)
+    if what[1:] == "mul":
+        return arithmetic.in_more_bits(b, what, x, y, 2 * x.type.bits)
+    sign, what = what[0], what[1:]
     total = b.add(x, y) if what == "add" else b.sub(x, y)
     if sign == "u":
         return total, b.icmp_unsigned("<", total, x) if what == "add" else (
@@ -209,8 +205,6 @@ def _pointer_mask(b: Builder, c: IntrinsicCall) -> Value:
 
 # ------------------------------------------------------------------- floats
 
-_FRACTIONS = {"half": 10, "bfloat": 7, "float": 23, "double": 52}  # bits behind the point
-
 
 def _by_float(b: Builder, c: IntrinsicCall) -> Value:
     """Of half or bfloat, in float."""
@@ -287,9 +281,9 @@ def _fpclass(b: Builder, c: IntrinsicCall) -> Value:
     0 signalling NaN, 1 quiet NaN, 2 to 5 -inf, -normal, -subnormal, -0, 6 to 9 the same from +0."""
     x, mask = c.operands[0], int(getattr(c.operands[1], "value", 0))
     t = x.type
-    fraction = _FRACTIONS.get(t.name)
-    if fraction is None:
+    if not isinstance(t, ty.FloatType) or t is ty.FP128:
         raise c.refused()
+    fraction = t.fraction
     infinity = (1 << t.bits - 1) - (1 << fraction)
     quiet, kind = infinity | 1 << fraction - 1, ty.int_type(t.bits)
     bits = b.bitcast(x, kind)
@@ -310,7 +304,6 @@ def _fpclass(b: Builder, c: IntrinsicCall) -> Value:
 
 _PAIRS = {"add": "add", "mul": "mul", "and": "and_", "or": "or_", "xor": "xor", "fadd": "fadd",
           "fmul": "fmul"}
-_EXTREMA = {"fmax": "maxnum", "fmin": "minnum", "fmaximum": "maximum", "fminimum": "minimum"}
 
 
 def _reduced(b: Builder, c: IntrinsicCall) -> Value:
@@ -320,8 +313,8 @@ def _reduced(b: Builder, c: IntrinsicCall) -> Value:
     lanes = [*c.operands[:-1], *(lane(b, v, k) for k in range(v.type.count))]
 
     def pair(x: Value, y: Value) -> Value:
-        if what in _EXTREMA:
-            return _intrinsic(b, c, _EXTREMA[what], x, y)
+        if what in arithmetic.EXTREMA:
+            return _intrinsic(b, c, arithmetic.EXTREMA[what], x, y)
         if what in _TESTS:
             return _better(b, what, x, y)
         if what not in _PAIRS:
