@@ -161,7 +161,8 @@ class _Run:
         self.dumps = Dumps(s.print_before, s.print_after, s.print_changed, self.stream)
         self.skipped = frozenset(n for name in s.skip for n in pass_names(name))
         self.done: list[_Done] = []
-        self.settled: dict[tuple[Function, str, Any], int] = {}  # edits when it found nothing
+        # edits when a pass of some options found nothing in a function
+        self.settled: dict[tuple[str, Any], dict[Function, int]] = {}
         self.begin = time.perf_counter()
 
     def run(self) -> Context:
@@ -208,15 +209,19 @@ class _Run:
         run, watched = pass_.run, self.settings.check or self.dumps.wants(pass_.name)
         if pass_.unit == "module":
             if self._allowed(pass_, str(self.module.name)):
-                self._execute(step, run, self.module, _bodies(self.module), watched)
+                self._execute(pass_, run, self.module, _bodies(self.module), watched)
                 done.functions.append("")
         else:
+            settled: dict[Function, int] = {}
+            if pass_.settles:
+                settled = self.settled.setdefault((pass_.name, step.options), settled)
             for function in _bodies(self.module):
-                if self._allowed(pass_, str(function.name)):
-                    if watched or not self._is_settled(step, function):
+                name = str(function.name)
+                if self._allowed(pass_, name):
+                    if watched or settled.get(function) != function.edits:
                         ctx.function = function
-                        self._execute(step, run, function, [function], watched)
-                    done.functions.append(str(function.name))
+                        self._once(pass_, run, function, watched, settled)
+                    done.functions.append(name)
         if self.settings.verify_each and done.functions:
             verify(self.module)
         self.done.append(done)
@@ -238,20 +243,35 @@ class _Run:
         self.stream.write(f"BISECT: {word} pass ({n}) {pass_.name} on {unit}\n")
         return run
 
-    def _execute(
-        self, step: Step, run: Callable[[Any, Context], bool], unit: Function | Module,
-        functions: list[Function], watched: bool,
+    def _once(
+        self, pass_: Pass, run: Callable[[Any, Context], bool], function: Function, watched: bool,
+        settled: dict[Function, int],
     ) -> None:
-        pass_, ctx = step.pass_, self.ctx
+        """Run a pass on a function, and note if there is nothing to do for it."""
+        ctx = self.ctx
+        noted = len(ctx.remarks) + ctx.counted
+        found = self._execute(pass_, run, function, [function], watched)
+        if pass_.settles:
+            found = found or noted != len(ctx.remarks) + ctx.counted
+            if found and settled.get(function) == function.edits:
+                raise VerifyError("it found something where there was nothing before",
+                                  str(function.name))
+            settled[function] = -1 if found else function.edits
+
+    def _execute(
+        self, pass_: Pass, run: Callable[[Any, Context], bool], unit: Function | Module,
+        functions: list[Function], watched: bool,
+    ) -> bool:
+        ctx = self.ctx
+        before = {}
         for f in functions:
             if f.cfg_state != "fresh":
                 f.analyze_cfg()
-        name = "" if isinstance(unit, Module) else str(unit.name)
+            before[f] = f._rpo, f.blocks.copy()
+        name = "" if unit is self.module else str(unit.name)
         text = self._before(pass_, unit, name) if watched else ""
-        before = {f: (f._rpo, f.blocks.copy()) for f in functions}
         edges = _edges(functions) if self.settings.check and not pass_.cfg else {}
         start = time.perf_counter()
-        noted = len(ctx.remarks) + ctx.counted
         within(name)  # the last pass's loop is not this one's
         changed = run(unit, ctx)
         end = time.perf_counter()
@@ -268,17 +288,7 @@ class _Run:
                 self._keep_snapshot(f, *was)
         if watched:
             self._after(pass_, unit, name, text, changed)
-        if pass_.settles and isinstance(unit, Function):
-            found = changed or noted != len(ctx.remarks) + ctx.counted
-            if found and self._is_settled(step, unit):
-                raise VerifyError("it found something where there was nothing before", name)
-            self.settled[unit, pass_.name, step.options] = -1 if found else unit.edits
-
-    def _is_settled(self, step: Step, function: Function) -> bool:
-        """Whether a pass found nothing in the function as it is."""
-        pass_ = step.pass_
-        return pass_.settles and \
-            self.settled.get((function, pass_.name, step.options)) == function.edits
+        return changed
 
     def _before(self, pass_: Pass, unit: Function | Module, name: str) -> str:
         """The code, where it is compared or shown."""
@@ -393,7 +403,7 @@ def _broken(module: Module) -> NvirError | None:
 
 
 def _bodies(module: Module) -> list[Function]:
-    return [f for f in module.functions if not f.is_declaration]
+    return [f for f in module.functions if f.blocks]
 
 
 def _edges(functions: list[Function]) -> dict[Function, list[tuple[Block, ...]]]:

@@ -46,8 +46,9 @@ class Memento:
 
     def _note(self, x: Any) -> None:
         values = _slots(x.__class__)[1](x)
-        kept = [_kept(v) if v.__class__ in _CONTAINERS else v for v in values]
-        self.states.append((x, tuple(kept)))
+        if not _CONTAINERS.isdisjoint(map(type, values)):
+            values = tuple([_kept(v) if v.__class__ in _CONTAINERS else v for v in values])
+        self.states.append((x, values))
 
     def _instructions(self, f: Function) -> None:
         note, read = self.states.append, _slots(Instruction)[1]
@@ -80,7 +81,8 @@ class Memento:
 
 def _kept(x: Any) -> Any:
     """A container anew, with the same elements."""
-    kind = x.__class__
-    if kind is dict:
-        return {k: _kept(v) if v.__class__ in _CONTAINERS else v for k, v in x.items()}
-    return kind(x)
+    if x.__class__ is not dict:
+        return x.copy()
+    if _CONTAINERS.isdisjoint(map(type, x.values())):
+        return x.copy()
+    return {k: _kept(v) if v.__class__ in _CONTAINERS else v for k, v in x.items()}

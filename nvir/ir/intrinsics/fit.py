@@ -34,16 +34,17 @@ def mismatch(row: Intrinsic, call: Instruction) -> str | None:
     """Why a call cannot be one of the intrinsic, None where it can."""
     given = call.operands
     name = str(getattr(call.aux.callee, "name", ""))
-    return _mismatch(row, name, call.type, [v.type for v in given]) or literals(
-        row.types, given, _BELOW.get(row.name, {}))
+    return _mismatch(row, name, call.type, tuple([v.type for v in given])) or (
+        literals(row.types, given, _BELOW.get(row.name, {})) if has_literals(row) else None)
 
 
 def declared_mismatch(row: Intrinsic, f: Function) -> str | None:
-    return _mismatch(row, str(f.name), f.return_type, [p.type for p in f.arguments])
+    return _mismatch(row, str(f.name), f.return_type, tuple([p.type for p in f.arguments]))
 
 
+@functools.lru_cache(4096)
 def _mismatch(
-    row: Intrinsic, name: str, result: ty.Type, given: Sequence[ty.Type]
+    row: Intrinsic, name: str, result: ty.Type, given: tuple[ty.Type, ...]
 ) -> str | None:
     own = row.name.startswith("llvm.nvvm.")
     spaces = own and re.search(r"\.p\d", name) is None

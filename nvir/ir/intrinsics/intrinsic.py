@@ -183,7 +183,7 @@ class Pattern:
     @property
     def form(self) -> Form:
         """A form of this row, for the effects that all of its spellings have."""
-        return form(re.sub(r"@\d", "", re.sub(r"\?\d:(\w+):\w+", r"\1", self.spelling)))
+        return _form_of(self.spelling)
 
     @property
     def register(self) -> SpecialRegister | None:
@@ -193,10 +193,12 @@ class Pattern:
 
     def fill(self, given: CallOperands) -> tuple[str, list[Written]]:
         """The spelling and the operands of this instruction for a call."""
-        spelling = re.sub(r"@(\d)", lambda m: given.modifier(int(m[1])), self.spelling)
-        spelling = re.sub(
-            r"\?(\d):(\w+):(\w+)", lambda m: m[3] if given.number(int(m[1])) else m[2], spelling
-        )
+        spelling = self.spelling
+        if "@" in spelling:
+            spelling = re.sub(r"@(\d)", lambda m: given.modifier(int(m[1])), spelling)
+        if "?" in spelling:
+            spelling = re.sub(r"\?(\d):(\w+):(\w+)",
+                              lambda m: m[3] if given.number(int(m[1])) else m[2], spelling)
         out: list[Written] = []
         for x in self.operands:
             if isinstance(x, GivenOperand):
@@ -278,6 +280,11 @@ def _group(text: str) -> tuple[GivenOperand, ...]:
         first, _, count = word[1:].partition("+")
         out += [GivenOperand(int(first) + k, True) for k in range(int(count or 1))]
     return tuple(out)
+
+
+@functools.cache
+def _form_of(spelling: str) -> Form:
+    return form(re.sub(r"@\d", "", re.sub(r"\?\d:(\w+):\w+", r"\1", spelling)))
 
 
 def written(operands: Sequence[Written]) -> tuple[list[str], list[Value]]:

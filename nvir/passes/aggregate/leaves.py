@@ -21,7 +21,7 @@ from nvir.ir.nvvm import const
 from nvir.ir.nvvm_values import ConstantExpr, Poison, poison
 
 MOST_LEAVES = 1 << 16
-_AGGREGATES = frozenset((ty.StructType, ty.ArrayType))
+AGGREGATES = frozenset((ty.StructType, ty.ArrayType))
 
 
 @attrs.frozen
@@ -34,7 +34,7 @@ class AggregateLeaf:
 
 
 def is_aggregate(t: ty.Type) -> bool:
-    return t.__class__ in _AGGREGATES
+    return t.__class__ in AGGREGATES
 
 
 @functools.lru_cache(maxsize=4096)

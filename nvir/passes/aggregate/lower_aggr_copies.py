@@ -19,6 +19,8 @@ Source   the notes' memmove unrolling and struct splitting, with corrections: le
 
 from __future__ import annotations
 
+import functools
+
 import attrs
 
 from nvir.ir import Constant, Function, Instruction, Module, Value, VerifyError
@@ -112,7 +114,12 @@ def copy_kind(i: Instruction) -> str:
     callee = getattr(i.aux, "callee", None) if i.form.is_call else None
     if not isinstance(callee, Function):
         return ""
-    words = str(callee.name).split(".", 2)
+    return _kind_named(str(callee.name))
+
+
+@functools.cache
+def _kind_named(name: str) -> str:
+    words = name.split(".", 2)
     if len(words) < 3 or words[0] != "llvm" or words[1] not in KINDS:
         return ""
     return "" if words[2].startswith("element") else words[1]

@@ -49,6 +49,7 @@ from nvir.ir.types import HALF
 from nvir.ir.values import Argument, Constant, Undef, Value, undef
 from nvir.passes.aggregate.copies import aligned_at
 from nvir.passes.aggregate.leaves import (
+    AGGREGATES,
     AggregateLeaf,
     composite,
     constant_leaf,
@@ -129,7 +130,9 @@ class _Splitter:
     def needed(self) -> bool:
         if any(is_aggregate(a.type) and a.has_uses for a in self.f.arguments):
             return True
-        return any(self.concerns(i) for i in self.f.instructions())
+        return any(self.concerns(i) for i in self.f.instructions()
+                   if i.type.__class__ in AGGREGATES
+                   or not AGGREGATES.isdisjoint([v.type.__class__ for v in i._operands]))
 
     @staticmethod
     def concerns(i: Instruction) -> bool:

@@ -37,6 +37,7 @@ from nvir.analysis.callees import is_pure, may_write
 from nvir.analysis.held import held_in_place
 from nvir.ir import Block, Form, Function, Instruction, SpecialRegister, SymbolOffset, Value
 from nvir.ir.ssa.rewrite import can_stand_for, discard, substitute
+from nvir.ir.types import ScalarType
 from nvir.passes.context import Context
 from nvir.passes.remarks import line_of, missed, passed, place_of
 
@@ -95,9 +96,9 @@ class _Numbering:
         self.function, self.loads = function, loads
         self.leaders: dict[Value, Value] = {}
         self.stale: set[Instruction] = set()  # users of a key of `leaders`
-        # For each form what it means, and its instructions by the rest of their key: for most
-        # the operands, a tuple that is there already.
-        self.forms: dict[Form, tuple[int, dict[Any, Instruction]]] = {}
+        # For each form what it means, whether it commutes, and its instructions by the rest of
+        # their key: for most the operands, a tuple that is there already.
+        self.forms: dict[Form, tuple[int, bool, dict[Any, Instruction]]] = {}
         self.held = held_in_place(function)
         self.parameters = frozenset(function.params if function.is_kernel else ())
         self.memory = 0  # number of the state of memory at the place of the walk
@@ -141,8 +142,8 @@ class _Numbering:
             form = i.form
             known = forms.get(form)
             if known is None:
-                known = forms[form] = (self._kind(i), {})
-            kind, table = known
+                known = forms[form] = (self._kind(i), form.op.commutes, {})
+            kind, commutes, table = known
             if kind == _SKIP:
                 i = i.next
                 continue
@@ -154,7 +155,7 @@ class _Numbering:
                 if id(b) < id(a):
                     key = (b, a, *rest)
             elif kind != _PURE:
-                key = self._key(i, kind, key)
+                key = self._key(i, kind, commutes, key)
             if key is not None:
                 first = table.setdefault(key, i)
                 if first is i:
@@ -184,7 +185,9 @@ class _Numbering:
             return _INVARIANT if form.invariant else _LOAD
         return _SKIP
 
-    def _key(self, i: Instruction, kind: int, operands: tuple[Value, ...]) -> Any:
+    def _key(
+        self, i: Instruction, kind: int, commutes: bool, operands: tuple[Value, ...]
+    ) -> Any:
         """What must agree, beside the form, for two instructions to be one; None: `i` stays."""
         if kind == _CLOBBER:
             return self._call_key(i, operands) if i.form.is_call else self._clobber(i)
@@ -193,8 +196,10 @@ class _Numbering:
         aux = i.aux
         if aux.__class__ in (list, dict):
             return None
-        cls = getattr(i.type, "cls", i.type)  # zext to i32 is not zext to i64
-        if i.form.op.commutes and id(operands[1]) < id(operands[0]):
+        cls: Any = i.type  # zext to i32 is not zext to i64
+        if cls.__class__ is ScalarType:
+            cls = cls.cls
+        if commutes and id(operands[1]) < id(operands[0]):
             operands = (operands[1], operands[0], *operands[2:])
         if kind == _LOAD and not self._is_parameter(i):
             self._compare(i, (i.form, operands, aux, cls))

@@ -31,7 +31,7 @@ import attrs
 
 from nvir.analysis.call_graph import callees, components
 from nvir.analysis.callees import attributes
-from nvir.ir import CallInfo, Constant, Function, Instruction, Module, Value, bulk
+from nvir.ir import CallInfo, Constant, Function, Instruction, Module, Value
 from nvir.ir.nvvm_values import symbols_in, symbols_of
 from nvir.passes.context import Context
 from nvir.passes.remarks import missed, passed
@@ -57,8 +57,7 @@ class Options:
 
 
 def run(module: Module, ctx: Context) -> bool:
-    with bulk():
-        return _Inliner(module, ctx).run()
+    return _Inliner(module, ctx).run()
 
 
 class _Inliner:

@@ -25,7 +25,7 @@ Source   Cytron, Ferrante, Rosen, Wegman, Zadeck, TOPLAS 13(4), 1991.
 from __future__ import annotations
 
 from nvir.analysis.callees import only_describes
-from nvir.ir import Block, Function, Instruction, OpKind, Type, bulk, dominator_tree, nvvm_form
+from nvir.ir import Block, Function, Instruction, OpKind, Type, dominator_tree, nvvm_form
 from nvir.ir.ssa.construct import Undo, place_phis, rename
 from nvir.ir.ssa.rewrite import substitute
 from nvir.ir.values import Constant, Value, undef
@@ -52,8 +52,7 @@ def run(function: Function, ctx: Context) -> bool:
                 ctx.remark(STAYS, i, name=str(i.name), type=i.aux[0].name, reason=found)
     if not allocas:
         return False
-    with bulk():
-        phis = _Promotion(function, allocas).run()
+    phis = _Promotion(function, allocas).run()
     ctx.count("promoted", len(allocas))
     ctx.count("phis", phis)
     ctx.remark(PROMOTED, allocas=len(allocas), phis=phis)

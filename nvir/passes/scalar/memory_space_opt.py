@@ -28,7 +28,7 @@ from __future__ import annotations
 import attrs
 
 from nvir.analysis.callees import callee_name, memory_transfer
-from nvir.ir import Function, Instruction, OpKind, PointerType, Variable, bulk, nvvm_form, pointer
+from nvir.ir import Function, Instruction, OpKind, PointerType, Variable, nvvm_form, pointer
 from nvir.ir.nvvm import declare
 from nvir.ir.values import Argument, Constant, Undef, Value, constant, undef
 from nvir.passes.context import Context
@@ -53,9 +53,8 @@ def run(function: Function, ctx: Context) -> bool:
     if function.is_kernel and ctx.options.kernel_args:
         given = {p: GLOBAL for p in function.arguments if _is_plain_generic(p)}
     spaces = infer(function, given)
-    with bulk():
-        twins = _Twins(function, spaces)
-        accesses = twins.rewrite()
+    twins = _Twins(function, spaces)
+    accesses = twins.rewrite()
     if not accesses:
         return False
     ctx.count("accesses", accesses)

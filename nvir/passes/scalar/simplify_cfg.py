@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nvir.ir import I1, Block, Function, Instruction, bulk, nvvm_form, successors
+from nvir.ir import I1, Block, Function, Instruction, nvvm_form, successors
 from nvir.ir.values import Constant, Value, undef
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
@@ -50,9 +50,8 @@ BR = nvvm_form("br")
 
 def run(function: Function, ctx: Context) -> bool:
     before = len(function.blocks)
-    with bulk():
-        s = Simplifier(function)
-        s.run()
+    s = Simplifier(function)
+    s.run()
     if not s.changes:
         return False
     blocks = before - len(function.blocks)

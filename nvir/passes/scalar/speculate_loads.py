@@ -32,7 +32,7 @@ import attrs
 from nvir.analysis.addresses import constant_offset
 from nvir.analysis.callees import may_write, only_describes
 from nvir.analysis.promises import promise
-from nvir.ir import Function, Instruction, OpKind, Unsupported, Variable, bulk
+from nvir.ir import Function, Instruction, OpKind, Unsupported, Variable
 from nvir.ir.block import Block
 from nvir.ir.layout import align_of, size_of, store_size
 from nvir.ir.nvvm import Builder
@@ -66,17 +66,16 @@ class _Read:
 
 def run(function: Function, ctx: Context) -> bool:
     loads = 0
-    with bulk():
-        work = [i for i in function.instructions() if _is_choice(i)]
-        while work:
-            choice = work.pop()
-            if choice.block is None:
-                continue
-            inner = [v for v in _addresses(choice) if _is_choice(v)]
-            made = _rewrite(choice)
-            loads += made
-            if made:
-                work += [v for v in inner if isinstance(v, Instruction)]
+    work = [i for i in function.instructions() if _is_choice(i)]
+    while work:
+        choice = work.pop()
+        if choice.block is None:
+            continue
+        inner = [v for v in _addresses(choice) if _is_choice(v)]
+        made = _rewrite(choice)
+        loads += made
+        if made:
+            work += [v for v in inner if isinstance(v, Instruction)]
     if loads:
         ctx.count("loads", loads)
         ctx.remark(CHOSEN, None, loads=loads)

@@ -29,7 +29,7 @@ import attrs
 
 from nvir.analysis.addresses import constant_offset
 from nvir.analysis.callees import Transfer, memory_transfer, only_describes
-from nvir.ir import Function, Instruction, OpKind, Unsupported, bulk, nvvm_form
+from nvir.ir import Function, Instruction, OpKind, Unsupported, nvvm_form
 from nvir.ir.layout import align_of, fields, size_of, store_size
 from nvir.ir.nvvm import Builder
 from nvir.ir.types import I8, I64, Type, array, int_type
@@ -49,19 +49,18 @@ MAX_BYTES = 4096
 
 def run(function: Function, ctx: Context) -> bool:
     changed = False
-    with bulk():
-        for i in [i for i in function.instructions() if i.form.name == "alloca"]:
-            name, type = str(i.name), i.aux[0].name
-            try:
-                pieces = _split(i)
-            except _Whole as e:
-                ctx.remark(WHOLE, i, name=name, type=type, reason=str(e))
-                continue
-            if pieces:
-                ctx.count("split")
-                ctx.count("pieces", pieces)
-                ctx.remark(SPLIT, i, name=name, type=type, pieces=pieces)
-                changed = True
+    for i in [i for i in function.instructions() if i.form.name == "alloca"]:
+        name, type = str(i.name), i.aux[0].name
+        try:
+            pieces = _split(i)
+        except _Whole as e:
+            ctx.remark(WHOLE, i, name=name, type=type, reason=str(e))
+            continue
+        if pieces:
+            ctx.count("split")
+            ctx.count("pieces", pieces)
+            ctx.remark(SPLIT, i, name=name, type=type, pieces=pieces)
+            changed = True
     return changed
 
 

@@ -23,10 +23,10 @@ from nvir.passes.select.spaces import PARAM, SPACE_NAMES
 
 def attribute(attributes: tuple[Any, ...], name: str) -> Any:
     """The value of an attribute: True for a word, None where there is none."""
+    if name in attributes:
+        return True
     for a in attributes:
-        if a == name:
-            return True
-        if isinstance(a, tuple) and a and a[0] == name:
+        if a.__class__ is tuple and a and a[0] == name:
             return a[1]
     return None
 

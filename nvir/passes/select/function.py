@@ -88,17 +88,19 @@ def _placed(s: Selector, e: Unsupported) -> Unsupported:
 
 def _block(s: Selector, b: Block, made: list[tuple[Instruction, list[Instruction]]]) -> None:
     rules = _rules()
+    builder = s.b
     for i in b:
-        s.b.loc = i.loc
+        form = i.form
+        builder.loc = i.loc
         s.line = i.line or s.line
-        if i.form.is_phi:
-            phis = [s.b.phi(p.reg) for p in parts(i.type)]
+        if form.is_phi:
+            phis = [builder.phi(p.reg) for p in parts(i.type)]
             made.append((i, phis))
             s.values[i] = tuple(phis)
             continue
-        rule = rules.get(i.form.name)
+        rule = rules.get(form.name)
         if rule is None:
-            raise Unsupported(i.form.spelling, where=str(s.source.name))
+            raise Unsupported(form.spelling, where=str(s.source.name))
         out = rule(s, i)
         if i.type is not VOID:
             s.values[i] = out
@@ -143,7 +145,7 @@ def _sweep(f: Function) -> None:
     work = [i for b in f.rpo for i in b]
     while work:
         i = work.pop()
-        if i.block is None or i.form.has_effect or i._uses is not None or (
+        if i._uses is not None or i.form.has_effect or i.block is None or (
             i._results is not None and any(r.has_uses for r in i._results)
         ):
             continue

@@ -39,14 +39,15 @@ class RegisterPart:
     offset: int
     scalar: ty.Type
     reg: ty.ScalarType
+    bits: int = attrs.field(init=False, eq=False)
+    bytes: int = attrs.field(init=False, eq=False)  # of its store
 
-    @property
-    def bits(self) -> int:
+    @bits.default
+    def _bits(self) -> int:
         return self.scalar.bits
 
-    @property
-    def bytes(self) -> int:
-        """Of its store: whole bytes."""
+    @bytes.default
+    def _bytes(self) -> int:
         return (self.scalar.bits + 7) // 8
 
 

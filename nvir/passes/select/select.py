@@ -37,7 +37,7 @@ def run(module: Module, ctx: Context) -> bool:
     """Turn a module of level nvvm into one of level ori, in place."""
     selector = ModuleSelector(module, ctx.options)
     selected = selector.run()
-    counts = {s.source: sum(1 for _ in s.source.instructions()) for s in selector.selected}
+    counts = {s.source: sum(map(len, s.source.blocks)) for s in selector.selected}
     module.__dict__.update(selected.__dict__)
     for f in module.functions:
         f.module = module
@@ -48,7 +48,7 @@ def run(module: Module, ctx: Context) -> bool:
 
 def _tell(s: Selector, instructions: int, ctx: Context) -> None:
     ctx.function = s.target
-    operations = sum(1 for _ in s.target.instructions())
+    operations = sum(map(len, s.target.blocks))
     ctx.count("operations", operations)
     ctx.remark(SELECTED, instructions=instructions, operations=operations)
     if s.depot is not None:

@@ -21,7 +21,7 @@ from nvir.ir import Block, Builder, Form, Function, Instruction, Unsupported, fo
 from nvir.ir.intrinsics import written
 from nvir.ir.nvvm_values import ConstantExpr
 from nvir.ir.opcodes import DEF
-from nvir.ir.types import B16, PRED, IntType, PointerType, ScalarType, Type
+from nvir.ir.types import B16, PRED, VOID, IntType, PointerType, ScalarType, Type
 from nvir.ir.values import (
     Argument,
     Constant,
@@ -129,11 +129,15 @@ class Selector:
         """An instruction at the end of the block at hand. The shape of its results follows from
         the row and the modifiers `.v2`, `.v4`, `.v8`, unless `result` gives it."""
         shapes, values = written(operands)
-        f, types, names = _made(spelling, result, tuple(shapes))
-        i = Instruction(f, tuple(values))
-        if types:
-            i.set_results(types, names)
-        self.b.insert(i)
+        f, types, only = _made(spelling, result, tuple(shapes))
+        b = self.b
+        i = Instruction(f, tuple(values), only, None, None, b.loc)
+        if len(types) > 1:
+            i.set_results(types, [None] * len(types))
+        if b.before is None:
+            b.block.append(i)
+        else:
+            i.insert_before(b.before)
         return i
 
     def start(self, block: Block) -> None:
@@ -327,13 +331,14 @@ class Selector:
 @functools.cache
 def _made(
     spelling: str, result: str, shapes: tuple[str, ...]
-) -> tuple[Form, list[ScalarType], list[None]]:
-    """The form of an instruction whose operands have these shapes, types and names of results."""
+) -> tuple[Form, list[ScalarType], Type]:
+    """The form of an instruction whose operands have these shapes, the types of its results, and
+    the one of a single result."""
     shape = result or _result_shape(spelling)
     f = form(spelling, ", ".join((shape, *shapes) if shape else shapes))
     # There are no registers of 8 bits.
     types = [B16 if t.bits == 8 else t for t in f.result_types] if f.n_results else []
-    return f, types, [None] * f.n_results
+    return f, types, types[0] if len(types) == 1 else VOID
 
 
 @functools.cache

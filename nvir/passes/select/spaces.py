@@ -51,7 +51,9 @@ def infer(function: Function, arguments: Mapping[Argument, int]) -> Spaces:
     known = Spaces()
     for a, space in arguments.items():
         known[a] = space
-    pointers = [i for b in function.rpo for i in b if _is_generic(i)]
+    pointers = [i for b in function.rpo for i in b
+                if i.type.__class__ is PointerType and i.type.space == GENERIC]
+    circles = any(i.form.is_phi for i in pointers)  # else each stands behind what it is made of
     if function.is_kernel:
         for i in function.entry:
             if i.form.name == "splitStruct" and isinstance(i.operands[0], Argument):
@@ -67,7 +69,7 @@ def infer(function: Function, arguments: Mapping[Argument, int]) -> Spaces:
                 _transfer(i, found, known)
             if now is not None and now != found.get(i):
                 found[i] = GENERIC if i in found and found[i] != _NULL else now
-                changed = True
+                changed = circles
     known.update({v: s for v, s in found.items() if s not in (GENERIC, _NULL)})
     return known
 

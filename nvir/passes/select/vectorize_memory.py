@@ -195,13 +195,16 @@ def _runs(t: Type, accesses: list[Neighbour]) -> list[list[Neighbour]]:
         by_offset.setdefault(a.offset, a)
     out: list[list[Neighbour]] = []
     ordered = sorted(by_offset)
+    # where accesses that are so far aligned lie within that
+    proven = {n * size: {a.offset % (n * size) for a in accesses if a.align >= n * size}
+              for n in (4, 2)}
     k = 0
     while k < len(ordered):
         taken = 1
         for n in (4, 2):
             wanted = range(ordered[k], ordered[k] + n * size, size)
             if n * size <= MAX_BYTES and all(o in by_offset for o in wanted) \
-                    and _alignment(accesses, ordered[k]) >= n * size:
+                    and ordered[k] % (n * size) in proven[n * size]:
                 out.append([by_offset[o] for o in wanted])
                 taken = n
                 break
@@ -210,15 +213,6 @@ def _runs(t: Type, accesses: list[Neighbour]) -> list[list[Neighbour]]:
         while k < len(ordered) and ordered[k] <= last:
             k += 1
     return out
-
-
-def _alignment(accesses: list[Neighbour], offset: int) -> int:
-    """The best alignment that any access proves for the address at an offset."""
-    best = 1
-    for a in accesses:
-        distance = abs(offset - a.offset)
-        best = max(best, a.align if not distance else min(a.align, distance & -distance))
-    return best
 
 
 def _first_pointer(group: list[Neighbour], at: Instruction, offset: int) -> Value:

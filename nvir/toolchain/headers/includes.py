@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -61,6 +62,7 @@ class Own:
         self.cuda = [f for f in given if (f / "cuda_runtime.h").is_file()]
         self.folders = [f for f in given if f not in self.cuda]
         self.named: dict[str, None] = {}
+        self.held: dict[Path, frozenset[str]] = {}  # what is in the folders that were asked
         self.files: dict[Path, list[tuple[str, str]]] = {}
         self.files[self.top], self.wants = _directives(text)
         todo = [self.top, *filter(None, (self.find(f'"{x}"', self.top) for x in self.before))]
@@ -86,7 +88,19 @@ class Own:
         """The own file that an include in another means, if it is one."""
         near = [where.parent, self.top.parent] if header[0] == '"' else []
         name = header[1:-1]
-        return next((p for f in (*near, *self.folders) if (p := f / name).is_file()), None)
+        return next((p for f in (*near, *self.folders)
+                     if self._may_hold(f, name) and (p := f / name).is_file()), None)
+
+    def _may_hold(self, folder: Path, name: str) -> bool:
+        """Whether a look is worth it: most folders hold nothing of what a header's name begins
+        with."""
+        if folder not in self.held:
+            try:
+                self.held[folder] = frozenset(os.listdir(folder))
+            except OSError:
+                self.held[folder] = frozenset()
+        first = name.partition("/")[0]
+        return first in self.held[folder] or first in ("", ".", "..")
 
     def reached(self, options: Sequence[str], macros: Mapping[str, str]) -> Reached:
         """The headers that are included for certain. `macros`: those that are there before, with

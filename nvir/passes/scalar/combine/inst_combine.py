@@ -28,7 +28,7 @@ from collections import Counter
 
 from nvir.analysis.callees import is_pure
 from nvir.analysis.known_bits import KnownBits
-from nvir.ir import Constant, Form, Function, Instruction, OpKind, Type, Value, bulk, nvvm_form
+from nvir.ir import Constant, Form, Function, Instruction, OpKind, Type, Value, nvvm_form
 from nvir.ir.opcodes.evaluate import evaluate, literal_of
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
@@ -49,9 +49,8 @@ def matcher() -> Matcher:
 
 
 def run(function: Function, ctx: Context) -> bool:
-    with bulk():
-        c = Combiner(function)
-        c.run()
+    c = Combiner(function)
+    c.run()
     if not c.counts:
         return False
     found = c.counts
@@ -62,9 +61,12 @@ def run(function: Function, ctx: Context) -> bool:
 
 
 @functools.cache
-def _plan(form: Form) -> tuple[bool, tuple[RuleFunction, ...]]:
-    """Whether the table has rules for a form or it may be folded, and the functions for its row."""
-    return form.pure, RULES_BY_ROW.get(form.name, ())
+def _plan(form: Form) -> tuple[bool, tuple[RuleFunction, ...], bool]:
+    """Whether the table has rules for a form or it may be folded, the functions for its row, and
+    whether an instruction of this form may go where nothing uses it."""
+    goes = form.pure or form.is_phi or form.is_call or form.kind is OpKind.LOAD \
+        or form.name == "alloca"
+    return form.pure, RULES_BY_ROW.get(form.name, ()), goes and not form.terminator
 
 
 class Combiner:
@@ -88,11 +90,10 @@ class Combiner:
             waiting.discard(i)
             if i.block is None:
                 continue
-            form = i.form
-            if i._uses is None and not form.terminator and self._is_dead(i):
+            computes, rules, goes = _plan(i.form)
+            if goes and i._uses is None and self._is_dead(i):
                 self._erase(i)
                 continue
-            computes, rules = _plan(form)
             if not computes and not rules:
                 continue
             self.at = i

@@ -25,7 +25,7 @@ from nvir.passes.select.lanes import Rule
 from nvir.passes.select.parts import RegisterPart, count, parts
 from nvir.passes.select.rules.convert import extended, recast
 from nvir.passes.select.rules.integer import zext
-from nvir.passes.select.selector import AddressParts, Parts, Selector
+from nvir.passes.select.selector import MAX_OFFSET, AddressParts, Parts, Selector
 from nvir.passes.select.spaces import GENERIC, GLOBAL, LOCAL
 
 _TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64"}
@@ -266,24 +266,27 @@ def load_value(
         return tuple(p for at, leaf in pieces for p in recast(s, load_value(
             s, a.plus(at), _as_number(leaf), _alignment(align, at), order, nc, name=name,
         ), _as_number(leaf), leaf))
-    shape = parts(t)
-    a = _in_reach(s, a, shape)
+    a = _in_reach(s, a, parts(t))
     align = known_align(s, a, align)
     head = f"{name}{a.ordered(order)}{'.nc' if nc else ''}"
     out: list[Value] = []
-    for group in _paired(shape, align):
-        out.extend(_load_group(s, head, a, group, align, as_signed))
+    for group in _moved(t, align):
+        out += _load_group(s, head, a, group, align, as_signed)
     return tuple(out)
 
 
 def _in_reach(s: Selector, a: AddressParts, shape: tuple[RegisterPart, ...]) -> AddressParts:
-    return s.fitting(a) if not shape else s.fitting(a.plus(shape[-1].offset)).plus(
-        -shape[-1].offset
-    )
+    last = shape[-1].offset if shape else 0
+    if -MAX_OFFSET <= a.offset + last < MAX_OFFSET:
+        return a
+    return s.fitting(a.plus(last)).plus(-last)
 
 
-def _paired(shape: tuple[RegisterPart, ...], align: int) -> list[Group]:
-    """As `groups`, with eight 16-bit parts as one group of four words."""
+@functools.lru_cache(maxsize=4096)
+def _moved(t: ty.Type, align: int) -> list[Group]:
+    """What the parts of a value are moved in: as `groups`, with eight 16-bit parts as one group of
+    four words."""
+    shape = parts(t)
     if len(shape) < 8 or any(p.bytes != 2 for p in shape):
         return groups(shape, align)
     out: list[Group] = []
@@ -303,7 +306,7 @@ def _load_group(
     s: Selector, head: str, a: AddressParts, group: Group, align: int, as_signed: bool
 ) -> list[Value]:
     first = group[0]
-    at = a.plus(first.offset).operand
+    at = a.base, a.offset + first.offset
     if len(group) == 8:
         words = s.ops(f"{head}.v4.b32", at)
         return [h for w in words for h in s.ops("mov.b32", w, shape="{%s, %s}")]
@@ -457,20 +460,20 @@ def store_value(
                     _alignment(align, at), order)
     if not left:
         return
-    shape = parts(t)
-    a = _in_reach(s, a, shape)
+    a = _in_reach(s, a, parts(t))
     align = known_align(s, a, align)
     head = f"st{a.ordered(order)}"
-    values = dict(zip(shape, x, strict=True))
-    for group in _paired(shape, align):
-        _store_group(s, head, a, group, align, [values[p] for p in group])
+    done = 0
+    for group in _moved(t, align):
+        _store_group(s, head, a, group, align, list(x[done : done + len(group)]))
+        done += len(group)
 
 
 def _store_group(
     s: Selector, head: str, a: AddressParts, group: Group, align: int, x: list[Value]
 ) -> None:
     first = group[0]
-    at = a.plus(first.offset).operand
+    at = a.base, a.offset + first.offset
     if len(group) == 8:
         words = [s.op("mov.b32", [_h(s, lo), _h(s, hi)]) for lo, hi in
                  zip(x[::2], x[1::2], strict=True)]
