@@ -79,10 +79,11 @@ def _overflow(e: Expander, given: list[Value]) -> Value | None:
 
 
 def _scalar_overflow(e: Expander, given: list[Value]) -> Value:
-    t, what = given[0].type, e.name.split(".")[1]
+    (x, y), what = given, e.name.split(".")[1]
+    t = x.type
     assert isinstance(t, ty.IntType)
     if t.bits == 1 or (what[1:] == "mul" and t.bits not in (8, 16, 32, 64)):
-        return _pair(e, *arithmetic.in_more_bits(e, what, *given, max(8, 2 * t.bits)))
+        return _pair(e, *arithmetic.in_more_bits(e, what, x, y, max(8, 2 * t.bits)))
     return e.intrinsic(f"llvm.{what}.with.overflow.{t.name}", e.result, given)
 
 

@@ -7,16 +7,18 @@ halves.
                                               %i = call i16 @f({i16, i32} %t)
                                               %r = bitcast i16 %i to half
 
-Kernels' parameters arrive but for those of more than 64 bits, and so do structs by address. Calls
-through a pointer are rewritten as the functions are.
+Kernels' parameters arrive but for those of more than 64 bits, and structs by address whose members
+are no odd numbers. Calls through a pointer are rewritten as the functions are.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from nvir.ir import CallInfo, Function, Instruction, Module, Unsupported
 from nvir.ir import types as ty
 from nvir.ir.nvvm import Builder
-from nvir.ir.nvvm_values import InlineAsm
+from nvir.ir.nvvm_values import InlineAsm, NvvmCall
 from nvir.ir.values import Value, undef
 from nvir.ir.verify.nvvm import element
 from nvir.passes.aggregate.leaves import is_aggregate
@@ -53,12 +55,34 @@ def _words(t: ty.Type) -> ty.Type:
     return ty.I128 if t.bits < 128 else ty.array(ty.I128, -(-t.bits // 128))
 
 
+def lying(t: ty.Type, dialect: str) -> ty.Type:
+    """A type that lies in memory as `t` does, of whole words; itself where it is one."""
+    if isinstance(t, ty.IntType) and t.bits < 128:
+        return next(w for w in (ty.I8, ty.I16, ty.I32, ty.I64, ty.I128) if w.bits >= t.bits)
+    if t is ty.BFLOAT and dialect == "llvm7":
+        return ty.I16
+    if isinstance(t, ty.ArrayType):
+        return ty.array(lying(t.element, dialect), t.count)
+    if isinstance(t, ty.StructType) and t.elements is not None:
+        inner = [lying(e, dialect) for e in t.elements]
+        return t if inner == [*t.elements] else ty.struct(inner, t.packed)
+    return t
+
+
+def _by_address(words: tuple[Any, ...], dialect: str) -> tuple[Any, ...]:
+    """Attributes of a parameter whose `byval(T)` names a type that libnvvm takes."""
+    return tuple((w[0], lying(w[1], dialect))
+                 if isinstance(w, tuple) and isinstance(w[1], ty.Type) else w for w in words)
+
+
 def rewrite_signatures(module: Module, dialect: str) -> bool:
     """Rewrite signatures, bodies and calls; whether there were any."""
     changed = False
     for f in module.functions:
         if not str(f.name).startswith("llvm."):
             changed |= _signature(f, dialect)
+            for p in f.arguments:
+                p.attributes = _by_address(p.attributes, dialect)
     for f in module.functions:
         for i in [i for i in f.instructions() if i.form.is_call]:
             changed |= _call(i, dialect)
@@ -103,6 +127,8 @@ def _call(i: Instruction, dialect: str) -> bool:
     if isinstance(callee, InlineAsm) or (
             isinstance(callee, Function) and str(callee.name).startswith("llvm.")):
         return False
+    if isinstance(info, NvvmCall) and any(info.arguments):
+        info.arguments = tuple(_by_address(words, dialect) for words in info.arguments)
     given = [carried(v.type, dialect) for v in i.operands]
     result = carried(i.type, dialect)
     if result is i.type and all(t is v.type for t, v in zip(given, i.operands, strict=True)):
