@@ -71,8 +71,10 @@ def select_function(s: Selector) -> None:
 
 def _keep_rolled(s: Selector) -> None:
     """Tell the assembler of the loops that are not to be unrolled."""
-    for loop in rolled(s.source):
-        s.blocks[loop.header].pragmas = (NOUNROLL,)
+    for loop, why in rolled(s.source).items():
+        header = s.blocks[loop.header]
+        header.pragmas = (NOUNROLL,)
+        s.rolled[header] = why
 
 
 def _placed(s: Selector, e: Unsupported) -> Unsupported:

@@ -30,19 +30,21 @@ WORK = frozenset({
 })
 
 
-def rolled(f: Function) -> list[Loop]:
-    """The loops that are to stay as they are."""
+def rolled(f: Function) -> dict[Loop, str]:
+    """The loops that are to stay as they are, each with the reason."""
     said = f.aux.get("attributes", ()) if isinstance(f.aux, dict) else ()
-    small = any(x in SMALL for x in said if isinstance(x, str))
-    return [x for x in natural_loops(f) if _stays(x, _words(x), small)]
+    small = next((x for x in said if isinstance(x, str) and x in SMALL), "")
+    return {x: why for x in natural_loops(f) if (why := _why(x, _words(x), small))}
 
 
-def _stays(loop: Loop, words: set[str], small: bool) -> bool:
+def _why(loop: Loop, words: set[str], small: str) -> str:
     if DISABLED in words:
-        return True
+        return f"{DISABLED} says so"
     if words & WISHES:
-        return False
-    return small or (not loop.children and _copied(loop))
+        return ""
+    if small:
+        return f"the function is {small}"
+    return "its body is copies already" if not loop.children and _copied(loop) else ""
 
 
 def _words(loop: Loop) -> set[str]:

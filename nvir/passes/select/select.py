@@ -30,7 +30,8 @@ from nvir.passes.select.selector import Selector
 
 SELECTED = passed("Selected", "{instructions} instructions became {operations} operations of PTX")
 LOCAL = analysis("LocalMemory", "{bytes} bytes a thread lie in local memory, in {allocas} allocas")
-CODES = (SELECTED, LOCAL)
+ROLLED = passed("LeftRolled", "marked nounroll: {why}")
+CODES = (SELECTED, LOCAL, ROLLED)
 
 
 def run(module: Module, ctx: Context) -> bool:
@@ -51,6 +52,8 @@ def _tell(s: Selector, instructions: int, ctx: Context) -> None:
     operations = sum(map(len, s.target.blocks))
     ctx.count("operations", operations)
     ctx.remark(SELECTED, instructions=instructions, operations=operations)
+    for header, why in s.rolled.items():
+        ctx.remark(ROLLED, header, why=why)
     if s.depot is not None:
         allocas = sum(i.form.name == "alloca" for i in s.source.instructions())
         ctx.remark(LOCAL, bytes=s.depot.size, allocas=allocas)

@@ -101,6 +101,7 @@ class Selector:
         # what was loaded in pieces → its pieces, by (offset, bytes)
         self.loaded_pieces: dict[Value, dict[tuple[int, int], Value]] = {}
         self.blocks: dict[Block, Block] = {}
+        self.rolled: dict[Block, str] = {}  # headers of loops marked nounroll, and why
         self.edges: dict[tuple[Block, Block], list[Block]] = {}
         self.here: Block | None = None  # the nvvm block at hand
         self.line = 0  # in the text that was read, of the instruction at hand
