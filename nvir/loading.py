@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from nvir.ir import Module, NvirError
-from nvir.ir.document import LARGEST, read_file
+from nvir.ir.document import read_file, read_stream
 
 if TYPE_CHECKING:
     from nvir.passes.knobs import Knobs
@@ -90,15 +90,11 @@ def _as_ptx(compiled: Module) -> Module:
 
 def read_bytes(path: str) -> bytes:
     """The bytes of a file or, for "-", of standard input. Raises NvirError."""
-    if path == STDIO:
-        data = sys.stdin.buffer.read(LARGEST + 1)
-        if len(data) > LARGEST:
-            raise NvirError(f"standard input: larger than {LARGEST >> 20} MiB")
-        return data
     try:
-        return read_file(path)
+        return read_stream(sys.stdin.buffer) if path == STDIO else read_file(path)
     except OSError as e:
-        raise NvirError(f"{path}: {e.strerror or e}") from None
+        shown = "standard input" if path == STDIO else path
+        raise NvirError(f"{shown}: {e.strerror or e}") from None
 
 
 _PTX = re.compile(rb"^\s*\.(version|target|address_size|visible|entry|func)\b", re.M)

@@ -62,13 +62,24 @@ def _show(e: click.UsageError, file: Any = None) -> None:
     click.echo(f"error: {e.format_message()}", err=True)
 
 
+def _open_streams() -> None:
+    """Streams that whoever called has closed: no file shall take their numbers. To read the first
+    or to write the second fails; of errors nobody hears."""
+    modes = {"stdin": os.O_WRONLY, "stdout": os.O_RDONLY, "stderr": os.O_WRONLY}
+    for number, (name, mode) in enumerate(modes.items()):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, mode)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
+
+
 class _Lazy(click.Group):
     """A group whose subcommands are imported when they are needed."""
 
     def main(self, *args: Any, **kw: Any) -> Any:
-        for name in ("stdout", "stderr"):
-            if getattr(sys, name) is None:  # closed by whoever called: what is written fails
-                setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDONLY), "w"))
+        _open_streams()
         try:
             return super().main(*args, **kw)
         except OSError as e:
@@ -76,6 +87,8 @@ class _Lazy(click.Group):
                 raise
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nor is it tried again at the end
             sys.exit(f"error: standard output: {e.strerror}")
+        except MemoryError:
+            sys.exit("error: out of memory")
 
     def make_context(self, *args: Any, **kw: Any) -> click.Context:
         with _as_compilers():

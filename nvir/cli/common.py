@@ -10,6 +10,7 @@ import contextlib
 import functools
 import gc
 import os
+import re
 import shlex
 import stat
 import sys
@@ -328,6 +329,48 @@ def fail(error: Exception, code: int = 1) -> NoReturn:
     sys.exit(code)
 
 
+# ---------------------------------------------------------------- numbers and patterns
+
+
+def whole_number(text: str) -> int | None:
+    """The number that decimal digits write; None for other text and for more than 18 digits."""
+    return int(text) if len(text) <= 18 and text.isascii() and text.isdigit() else None
+
+
+_ATOM = re.compile(r"\\.|\.\*|[^\\()\[\]{}+?*^$|]", re.DOTALL)
+_PATTERN = re.compile(rf"(\^?)((?:{_ATOM.pattern})*)(\$?)", re.DOTALL)
+
+
+def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+    """A simple regular expression: plain text, `.` and `.*`, `^` and `$` at the ends, `|` between
+    alternatives, a backslash before a sign that means itself. Whatever it is, a search takes no
+    longer than the square of the text. Raises NvirError for other operators."""
+    made, at = [], 0
+    while (m := _PATTERN.match(text, at)) is not None:
+        made.append(_alternative(*m.groups()))
+        at = m.end() + 1
+        if m.end() == len(text):
+            return re.compile("|".join(made), flags)
+        if text[m.end()] != "|":
+            break
+    raise NvirError(f"{text[:80]!r} is no simple regular expression: plain text, . and .*, ^ and $ "
+                    "at the ends, | between alternatives, and a backslash before other signs")
+
+
+def _alternative(start: str, middle: str, end: str) -> str:
+    """The same where no `.*` is tried twice: what is found first leaves the most for the rest."""
+    parts = [""]
+    for atom in _ATOM.findall(middle):
+        if atom == ".*":
+            parts.append("")
+        else:
+            parts[-1] += atom if atom == "." else re.escape(atom[-1])
+    if len(parts) == 1:
+        return start + parts[0] + end
+    first, *inner, last = parts
+    return f"{start}{first}{''.join(f'(?>.*?{x})' for x in inner)}.*?{last}{end}"
+
+
 # ---------------------------------------------------------------- functions and loops
 
 
@@ -373,8 +416,9 @@ def choose_loop(
     if which is None:
         single = [(f, x) for f, x in loops if len(x.blocks) == 1]
         return single[0] if single else loops[0]
-    if which.isdigit() and 1 <= int(which) <= len(loops):
-        return loops[int(which) - 1]
+    number = whole_number(which)
+    if number and number <= len(loops):
+        return loops[number - 1]
     named = [(f, x) for f, x in loops if x.header.name == which]
     if len(named) == 1:
         return named[0]

@@ -189,6 +189,8 @@ def _place(given: str) -> Iterator[str]:
     if given == STDIO or not colon or os.path.exists(given):
         yield given
         return
+    if revision.startswith("-"):
+        raise click.UsageError(f"{given!r}: no revision begins with '-'")
     with tempfile.TemporaryDirectory() as folder:
         try:
             made = subprocess.run(

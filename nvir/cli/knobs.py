@@ -16,6 +16,7 @@ from nvir.cli.common import (
     policy_option,
     reports_errors,
 )
+from nvir.cli.common import pattern as simple
 from nvir.ir.errors import NvirError
 from nvir.passes.knobs import Knob, Knobs, all_knobs
 
@@ -32,7 +33,7 @@ def command(
     pattern: str, read_by: str | None, active: bool, policy: str, knobs: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """List the knobs whose name or meaning matches PATTERN (a regular expression).
+    """List the knobs whose name or meaning matches PATTERN (text, `.`, `.*`, `^`, `$`, `|`).
 
     Defaults are those under --policy; the value is shown where --knob changes it. How many are
     listed, and how many no pass reads, is printed to standard error. Knobs that only the other
@@ -43,11 +44,8 @@ def command(
       nvir knobs unroll --active
       nvir knobs --read licm
     """
-    try:
-        wanted = re.compile(pattern, re.IGNORECASE)
-    except re.error as e:
-        raise click.BadParameter(f"{pattern!r} is no regular expression: {e}") from None
     with command_line():
+        wanted = simple(pattern, re.IGNORECASE)
         values = Knobs.parse(knobs, policy)  # type: ignore[arg-type]  # click checked it
     rows = [
         k for k in all_knobs()
@@ -118,12 +116,13 @@ def _print_plain(rows: list[Knob], values: Knobs) -> None:
 
 
 def _print_rich(rows: list[Knob], values: Knobs) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from nvir.report.table import terminal
 
     table = Table(box=None, pad_edge=False)
     for name in _HEAD:
         table.add_column(name, overflow="fold")
     for k in rows:
         table.add_row(*_cells(k, values), style=None if k.readers else "dim")
-    Console().print(table)
+    terminal().print(table)

@@ -186,8 +186,9 @@ def _mark(row: Row, regs: int) -> str:
 
 
 def _print_rich(rows: list[Row], regs: int) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from nvir.report.table import terminal
 
     table = Table(box=None, pad_edge=True)
     for name in _HEAD[:-1]:
@@ -195,7 +196,7 @@ def _print_rich(rows: list[Row], regs: int) -> None:
     table.add_column(_HEAD[-1])
     for row in rows:
         table.add_row(*_cells(row), style="bold green" if _mark(row, regs) else None)
-    Console().print(table)
+    terminal().print(table)
 
 
 def _as_json(asked: dict[str, Any], result: Occupancy, rows: list[Row]) -> dict[str, Any]:

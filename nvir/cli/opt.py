@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import click
@@ -13,6 +12,7 @@ from nvir.cli.common import (
     knob_option,
     knobs_of,
     output_option,
+    pattern,
     policy_option,
     profile_option,
     read_with_language,
@@ -81,7 +81,8 @@ class _Command(click.Command):
 @click.option("--time-trace", metavar="FILE", help="The same as a Chrome trace.")
 @click.option("--stats", is_flag=True, help="Print the passes' counters.")
 @click.option("--stats-json", metavar="FILE", help="Write the counters as JSON.")
-@click.option("--remarks", metavar="REGEX", help="Print remarks of the passes that match.")
+@click.option("--remarks", metavar="PATTERN",
+              help="Print remarks of the passes that match: text, `.`, `.*`, `^`, `$`, `|`.")
 @click.option("--remarks-file", metavar="FILE",
               help="Write them: .json, .yaml (LLVM's format), else text.")
 @click.option("--readback", is_flag=True,
@@ -118,7 +119,7 @@ def command(
         steps = parse_pipeline(before if tunes else pipeline)
         values = knobs_of(knobs, policy)  # type: ignore[arg-type]  # click checked it
         machine = _machine(profile, arch)
-        wanted = _regex(remarks)
+        wanted = None if remarks is None else pattern(remarks)
         for name in (*skip, *(n for n in (*print_before, *print_after) if n != "all")):
             pass_names(name)
     if print_pipeline:
@@ -218,14 +219,6 @@ def _machine(name: str | None, arch: str | None) -> Any:
     if name is not None:
         return profile(name)
     return None if arch is None else profile_for(arch)
-
-
-def _regex(pattern: str | None) -> str | None:
-    try:
-        re.compile(pattern or "")
-    except re.error as e:
-        raise NvirError(f"--remarks takes a regular expression, not {pattern!r}: {e}") from None
-    return pattern
 
 
 def _remarks_text(remarks: Remarks, path: str) -> str:

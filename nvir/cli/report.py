@@ -30,7 +30,7 @@ from nvir.cli.common import (
 )
 from nvir.ir.errors import NvirError
 from nvir.ir.module import Module
-from nvir.loading import STDIO
+from nvir.loading import STDIO, read_bytes
 
 if TYPE_CHECKING:
     from nvir.passes.knobs import Policy
@@ -211,9 +211,12 @@ def _binary(file: str) -> bytes | Path | None:
 
     if file == STDIO:
         peek = getattr(sys.stdin.buffer, "peek", None)
-        if peek is None or not is_binary(peek(8)):
-            return None
-        return sys.stdin.buffer.read()
+        try:
+            if peek is None or not is_binary(peek(8)):
+                return None
+        except OSError as e:
+            raise NvirError(f"standard input: {e.strerror}") from None
+        return read_bytes(STDIO)
     try:
         if not os.path.isfile(file) and os.path.exists(file) and not os.path.isdir(file):
             return None  # a pipe: what was read of it is gone

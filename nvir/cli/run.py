@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 
-from nvir.cli.common import known_names, listed, read_module, reports_errors
+from nvir.cli.common import (
+    known_names,
+    listed,
+    read_module,
+    reports_errors,
+    whole_number,
+    write_bytes,
+)
+from nvir.ir.document import read_file
 from nvir.ir.errors import NvirError
 
-_MOST_ELEMENTS = 1 << 30
+_PIECE = 1 << 20  # elements; even, for random words of 32 bits come in pairs
 _SCALARS = {
     "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8", "s8": "i1", "s16": "i2", "s32": "i4",
     "s64": "i8", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "b8": "u1", "b16": "u2",
@@ -34,18 +42,15 @@ def parse_dim(text: str) -> tuple[int, ...]:
     return numbers
 
 
-def parse_argument(text: str) -> Any:
-    """An argument as it is written on the command line; see the command's help."""
+def parse_argument(text: str, most: int = 1 << 31) -> Any:
+    """An argument as it is written on the command line, of `most` bytes; see the command's help."""
     import numpy as np
 
     if text.endswith(".npy"):
-        try:
-            return np.ascontiguousarray(np.load(text, allow_pickle=False))
-        except (OSError, ValueError) as e:
-            raise NvirError(f"{text}: {e}") from None
+        return _saved(text, most)
     m = _ARRAY.match(text)
     if m is not None:
-        return _array(m)
+        return _array(m, most)
     m = _SCALAR.match(text)
     if m is not None and m[1] in _SCALARS:
         dtype = np.dtype(_SCALARS[m[1]])
@@ -70,28 +75,59 @@ def parse_argument(text: str) -> Any:
     )
 
 
-def _array(m: re.Match[str]) -> Any:
+def _saved(path: str, most: int) -> Any:
+    """The array in a file of numpy's."""
+    import io
+
+    import numpy as np
+
+    try:
+        data = read_file(path, most, regular=True)
+    except OSError as e:
+        raise NvirError(f"{path}: {e.strerror or e}") from None
+    try:
+        return np.ascontiguousarray(np.lib.format.read_array(io.BytesIO(data), allow_pickle=False))
+    except Exception as e:  # many, of numpy's and of Python's reader of the header
+        why = str(e).partition("\n")[0]
+        raise NvirError(f"{path}: no array that can be read: {why}") from None
+
+
+def _array(m: re.Match[str], most: int) -> Any:
     import numpy as np
 
     kind, type, shape_text, seed = m.groups()
     if type not in _SCALARS:
         raise click.UsageError(f"{type!r} is no type: {', '.join(_SCALARS)}")
     dtype = np.dtype(_SCALARS[type])
-    shape = tuple(int(n) for n in re.split(r"[,x ]+", shape_text.strip(", x")) if n)
-    count = int(np.prod(shape, dtype=object))
-    if count > _MOST_ELEMENTS:
-        raise click.UsageError(f"{count} elements are too many")
-    if kind == "zeros":
-        return np.zeros(shape, dtype)
-    if kind == "ones":
-        return np.ones(shape, dtype)
+    extents = [whole_number(n) for n in re.split(r"[,x ]+", shape_text.strip(", x")) if n]
+    first = whole_number(seed or "0")
+    if None in extents or first is None:
+        raise click.UsageError(f"{m[0][:80]!r}: a number is too large")
+    shape = tuple(n for n in extents if n is not None)
+    count = math.prod(shape)
+    if count * dtype.itemsize > most:
+        raise click.UsageError(f"{m[0]!r} takes {count * dtype.itemsize} bytes of {most} that are "
+                               "left; --max-bytes allows more")
+    made = np.empty(count, dtype)
+    rng = np.random.default_rng(first)
+    for start in range(0, count, _PIECE):  # what they are made of takes more memory
+        end = min(start + _PIECE, count)
+        made[start:end] = _elements(kind, rng, start, end, dtype)
+    return made.reshape(shape)
+
+
+def _elements(kind: str, rng: Any, start: int, end: int, dtype: Any) -> Any:
+    import numpy as np
+
+    if kind in ("zeros", "ones"):
+        return dtype.type(kind == "ones")
     if kind == "range":
-        return np.arange(count).astype(dtype).reshape(shape)
-    rng = np.random.default_rng(int(seed or 0))
+        with np.errstate(over="ignore"):
+            return np.arange(start, end).astype(dtype)
     if dtype.kind == "f":
-        return rng.random(shape).astype(dtype)
+        return rng.random(end - start).astype(dtype)
     info = np.iinfo(dtype)
-    return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+    return rng.integers(info.min, info.max, end - start, dtype, endpoint=True)
 
 
 def tracer(launch: Any, thread: int, echo: Callable[[str], None]) -> Callable[..., None]:
@@ -151,14 +187,18 @@ def _shown(bits: Any, type: str) -> str:
 @click.option("--trace", type=click.IntRange(0), metavar="THREAD",
               help="Print each instruction of one thread (numbered over the grid).")
 @click.option("--profile", "profiles", is_flag=True, help="Executed instructions of each block.")
-@click.option("--max-steps", type=click.IntRange(1), default=10**8, metavar="N",
+@click.option("--max-steps", type=click.IntRange(1), default=10**8, show_default=True, metavar="N",
               help="Stop after so many instructions.")
+@click.option("--max-seconds", type=click.FloatRange(0), default=15, show_default=True, metavar="S",
+              help="Stop after so much processor time.")
+@click.option("--max-bytes", type=click.IntRange(1), default=1 << 28, show_default=True,
+              metavar="N", help="The most global memory, and the most of local memory.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 @reports_errors
 def command(
     file: str, kernel: str | None, grid: str, block: str, arguments: tuple[str, ...],
     dynamic_smem: int, dumps: tuple[str, ...], checks: tuple[str, ...], trace: int | None,
-    profiles: bool, max_steps: int, as_json: bool,
+    profiles: bool, max_steps: int, max_seconds: float, max_bytes: int, as_json: bool,
 ) -> None:
     """Run a kernel of FILE on numpy lanes.
 
@@ -173,13 +213,17 @@ def command(
     """
     module = read_module(file)
     name = _kernel_name(module, kernel, file)
-    values = [parse_argument(a) for a in arguments]
+    values: list[Any] = []
+    left = max_bytes
+    for text in arguments:
+        values.append(parse_argument(text, left))
+        left -= values[-1].nbytes if getattr(values[-1], "ndim", 0) else 0
     from nvir.interp.grid import GridLaunch
 
     targets = _dump_targets(dumps, values)
     run = GridLaunch(
         module, name, parse_dim(grid), parse_dim(block), dynamic_smem, max_steps,
-        ("bounds", *checks),
+        ("bounds", *checks), max_bytes, max_seconds=max_seconds,
     )
     try:
         run.bind(values, {}, {})
@@ -230,8 +274,8 @@ def _dump_targets(dumps: tuple[str, ...], values: list[Any]) -> list[tuple[int, 
     out = []
     for position, text in enumerate(dumps):
         number, sign, path = text.partition("=")
-        if sign and number.isdigit():
-            k = int(number)
+        if sign and (named := whole_number(number)) is not None:
+            k = named
         elif position < len(arrays):
             k, path = arrays[position], text
         else:
@@ -247,14 +291,9 @@ def _save(path: str, array: Any) -> None:
 
     import numpy as np
 
-    from nvir.cli.common import _write_aside
-
     buffer = io.BytesIO()
     np.save(buffer, array)
-    try:
-        _write_aside(Path(path), buffer.getvalue())
-    except OSError as e:
-        raise NvirError(f"{path}: {e.strerror or e}") from None
+    write_bytes(path, buffer.getvalue())
 
 
 def _summary(array: Any) -> str:

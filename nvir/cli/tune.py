@@ -20,6 +20,7 @@ from nvir.cli.common import (
     read_compiled,
     reports_errors,
     trials,
+    whole_number,
     write_output,
 )
 from nvir.ir.errors import NvirError
@@ -37,9 +38,10 @@ def _trips(
     found = {}
     for text in values:
         header, equals, n = text.rpartition("=")
-        if not equals or not header or not n.isdigit() or not 0 < int(n) <= 1 << 40:
-            raise click.BadParameter(f"{text!r} is not HEADER=N with N from 1 on")
-        found[header] = int(n)
+        trips = whole_number(n)
+        if not equals or not header or not trips or trips > 1 << 40:
+            raise click.BadParameter(f"{text[:80]!r} is not HEADER=N with N from 1 on")
+        found[header] = trips
     return found
 
 

@@ -206,7 +206,7 @@ class Device:
                 self._heap = run.heap, run.heap_end
         return run
 
-    def _run_both(self, run: GridLaunch, waves: list[int]) -> None:
+    def _run_both(self, run: GridLaunch, waves: range) -> None:
         """Half of the waves in a child process: memory is shared, nothing else has to come back."""
         run.run_grid(waves[:1])  # so that the child has the generated code
         half = len(waves) // 2 + 1

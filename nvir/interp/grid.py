@@ -9,7 +9,10 @@ memory for one wave only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -27,6 +30,9 @@ WAVE_LANES = 1 << 14
 WAVE_BYTES = 1 << 28
 PATIENCE = 64
 SHARED_LIMIT = 228 << 10
+GRID_LIMIT = ((1 << 31) - 1, 65535, 65535)
+LOOK = 500  # steps between looks at the clock
+RESIDENT_THREADS = 1 << 20  # of waves that wait for each other; a GPU holds fewer
 CHECKS = ("bounds", "uninit", "race", "barrier")
 
 Dim = int | Sequence[int]
@@ -96,6 +102,7 @@ class GridLaunch:
         self, module: Module, kernel: str, grid: Dim, block: Dim, dynamic_smem: int = 0,
         max_steps: int = 10**8, check: Sequence[str] = ("bounds",), max_bytes: int = 1 << 31,
         program: Program | None = None, cluster: tuple[int, int, int] | None = None,
+        max_seconds: float | None = None,
     ) -> None:
         if not isinstance(module, Module):
             raise TypeError(f"the module is a {type(module).__name__}, not what read_ptx gives")
@@ -107,10 +114,11 @@ class GridLaunch:
             raise TypeError(f"check knows {', '.join(CHECKS)}, not {', '.join(sorted(unknown))}")
         self.check = tuple(check)
         self.max_steps, self.max_bytes, self.steps = max_steps, max_bytes, 0
-        self.threads = int(np.prod(self.block))
-        self.n_ctas = int(np.prod(self.grid))
+        self.max_seconds, self.began = max_seconds, time.process_time()
+        self.pause = 0  # the step after which to look at the limits
+        self.threads, self.n_ctas = math.prod(self.block), math.prod(self.grid)
         self.cluster = cluster or self._cluster()
-        self.cluster_size = int(np.prod(self.cluster))
+        self.cluster_size = math.prod(self.cluster)
         self.sms = 108
         self.stdout: list[str] = []
         self.program = Program(module, self.kernel) if program is None else program
@@ -133,7 +141,21 @@ class GridLaunch:
         x, y, z = (*numbers, 1, 1, 1)[:3]
         return (x, y, z)
 
+    def over(self) -> tuple[str, str]:
+        """The limit that is passed, in words, and its option; called when `steps` is beyond
+        `pause`."""
+        if self.steps > self.max_steps:
+            return f"more than {self.max_steps} steps", "--max-steps"
+        seconds = self.max_seconds
+        if seconds is not None and time.process_time() - self.began > seconds:
+            return f"more than {seconds:g} seconds of processor time", "--max-seconds"
+        step = self.max_steps if seconds is None else self.steps + LOOK
+        self.pause = min(step, self.max_steps)
+        return "", ""
+
     def _check_configuration(self) -> None:
+        if any(n > most for n, most in zip(self.grid, GRID_LIMIT, strict=True)):
+            self._refuse(f"a grid of {self.grid}: {GRID_LIMIT} is the largest")
         if not 1 <= self.threads <= 1024:
             self._refuse(f"a block of {self.threads} threads: 1 to 1024 are possible")
         if self.dynamic_smem < 0 or self.shared_size > SHARED_LIMIT:
@@ -204,7 +226,8 @@ class GridLaunch:
             self.heap = self._reserve_heap()
         arena = self.program.arena
         if arena.top > self.max_bytes:
-            self._refuse(f"with {arena.top} bytes of memory; max_bytes is {self.max_bytes}")
+            self._refuse(f"with {arena.top} bytes of memory; max_bytes is {self.max_bytes}: "
+                         "--max-bytes allows more")
         arena.seal()
         self.program.initialise()
         for name, array in self.given.items():
@@ -279,18 +302,16 @@ class GridLaunch:
         self._copy_back()
         return LaunchResult("".join(self.stdout), self._counts(), self._final_globals(), self.steps)
 
-    def waves(self) -> list[int]:
+    def waves(self) -> range:
         """The first CTA of each wave."""
-        return list(range(0, self.n_ctas, self._wave_width()))
+        return range(0, self.n_ctas, self._wave_width())
 
-    def run_grid(self, starts: Sequence[int] | None = None) -> None:
+    def run_grid(self, starts: Iterable[int] | None = None) -> None:
         """Run all CTAs, or those of the waves that begin at `starts`."""
         width = self._wave_width()
-        starts = self.waves() if starts is None else list(starts)
-        waves: list[Wave] = []
         with np.errstate(all="ignore"):
             try:
-                self._take_turns(waves, starts, width)
+                self._take_turns(iter(self.waves() if starts is None else starts), width)
             except RecursionError:
                 raise LaunchError("calls nest too deeply", kernel=str(self.kernel.name)) from None
 
@@ -304,25 +325,31 @@ class GridLaunch:
         )
         return max(width // self.cluster_size, 1) * self.cluster_size
 
-    def _take_turns(self, waves: list[Wave], starts: list[int], width: int) -> None:
+    def _take_turns(self, starts: Iterator[int], width: int) -> None:
         """Run each wave until it ends or only waits; new ones start when all others wait."""
-        waiting: list[Wave] = []
+        waiting: deque[Wave] = deque()
         idle = 0  # turns behind each other in which nothing changed
-        while starts or waiting:
-            if starts:
-                first = starts.pop(0)
+        first = next(starts, None)
+        while first is not None or waiting:
+            if first is not None:
+                if len(waiting) * width * self.threads > RESIDENT_THREADS:
+                    self._refuse(f"more than {RESIDENT_THREADS} threads that wait for each other")
                 try:
                     wave = Wave(self, first, min(width, self.n_ctas - first))
                 except Fault as fault:
                     raise LaunchError(fault.message, kernel=str(self.kernel.name)) from fault
+                first = next(starts, None)
             else:
-                wave = waiting.pop(0)
-            alone, before = not starts and not waiting, wave.writes
+                wave = waiting.popleft()
+            alone, before = first is None and not waiting, wave.writes
             over = wave.run(0 if alone else PATIENCE)
-            if not over:
-                waiting.append(wave)
-            idle = idle + 1 if not over and wave.stuck and wave.writes == before else 0
-            if idle > len(waiting) and not starts:
+            if over:
+                vars(wave).clear()  # its groups refer to it: memory that the collector may miss
+                idle = 0
+                continue
+            waiting.append(wave)
+            idle = idle + 1 if wave.stuck and wave.writes == before else 0
+            if idle > len(waiting) and first is None:
                 wave.deadlock()
 
     def _copy_back(self) -> None:

@@ -20,6 +20,7 @@ Lanes   Lane = CTA * threads + thread, without padding, so that whole vectors st
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 STACK_LIMIT = 1 << 20  # bytes of local memory a thread
 DEEPEST = 4000  # calls; a place's order is as long as its way, so that memory is its square
 CALLS_LIMIT = 1 << 29  # bytes of all values that callers of a wave keep
+SWEEP = 1000  # contexts from which on those that nobody is in are looked for
 VAIN = 16  # times that groups give way, nothing stored meanwhile, before their values are compared
 FRUITLESS = 2000  # tests of barrier objects, with nothing done between, that make a deadlock
 
@@ -77,6 +79,7 @@ class Wave:
         self.same: set[tuple[Activation, Segment]] = set()  # places with the same ones as before
         self.unchanged = (0, 0, VAIN)  # stores, times given way then, and after which to look
         self.held = 0  # bytes of the values of callers
+        self.contexts, self.sweep_at = 0, SWEEP
         self.watch = launch.make_watch(self)
         self.trace = self.program.trace
         self._memory()
@@ -116,24 +119,43 @@ class Wave:
         """The context of a callee."""
         found = node.children.get((call, plan))
         if found is None:
-            self.held += sum(a.nbytes for a in node.table.v.values())
-            if self.held > CALLS_LIMIT:
-                raise Fault(f"stack overflow: {node.depth} calls deep")
+            if (plan, node.depth + 1) not in self.tables:  # contexts of a depth share a table
+                self.held += sum(a.nbytes for a in node.table.v.values())
+                if self.held > CALLS_LIMIT:
+                    raise Fault(f"stack overflow: {node.depth} calls deep")
             base = align_up(node.base + node.plan.frame.size, plan.frame.align)
             table = self.table(plan, node.depth + 1)
             found = Activation(plan, table, base, node, call, call.after)
             node.children[call, plan] = found
             self._reserve(found)
+            self.contexts += 1
+            if self.contexts > self.sweep_at:
+                self._sweep(found)
         return found
+
+    def _sweep(self, entered: Activation) -> None:
+        """Forget the contexts that nobody is in: calls that call twice make twice as many at each
+        depth."""
+        used = {self.root}
+        for g in (*self.pool.values(), *self.parked):
+            used.update(_callers(g.node, used))
+        used.update(_callers(entered, used))
+        for node in used:
+            node.children = {k: x for k, x in node.children.items() if x in used}
+        self.returned, self.same = {}, set()
+        self.contexts = len(used)
+        self.sweep_at = max(SWEEP, 2 * self.contexts)
 
     def _reserve(self, node: Activation) -> None:
         """Make local memory large enough for a frame."""
         need = node.base + node.plan.frame.size
-        if need > STACK_LIMIT or need * self.n > 1 << 31 or node.depth > DEEPEST:
-            raise Fault(f"stack overflow: {node.depth} calls deep, {need} bytes a thread")
+        most = self.launch.max_bytes // self.n
+        if need > min(STACK_LIMIT, most) or node.depth > DEEPEST:
+            more = "; --max-bytes allows more" if need > most else ""
+            raise Fault(f"stack overflow: {node.depth} calls deep, {need} bytes a thread{more}")
         if need <= self.local_stride:
             return
-        stride = max(2 * self.local_stride, -(-need // 16) * 16)
+        stride = max(min(2 * self.local_stride, most // 16 * 16), align_up(need, 16))
         region = ByteRegion(self.n * stride, self.local.written is not None)
         if self.local_stride:
             for new, old in ((region.data, self.local.data), (region.written, self.local.written)):
@@ -285,8 +307,10 @@ class Wave:
             if seg.first:
                 seg.count += g.n
             launch.steps += seg.size
-            if launch.steps > launch.max_steps:
-                self.fail(f"more than {launch.max_steps} steps{self._others()}", g, seg.where())
+            if launch.steps > launch.pause:
+                over, option = launch.over()
+                if over:
+                    self.fail(f"{over}{self._others()}; {option} allows more", g, seg.where())
             g.begin()
             choice = self._execute(g, seg)
             if seg.special is not None:
@@ -512,6 +536,13 @@ class Wave:
             "deadlock: no thread can go on\n" + "\n".join(lines),
             kernel=str(self.program.kernel.name),
         )
+
+
+def _callers(node: Activation | None, known: set[Activation]) -> Iterator[Activation]:
+    """A context and those that it was called from, up to one that is known."""
+    while node is not None and node not in known:
+        yield node
+        node = node.parent
 
 
 def _run(code: Any, g: LaneGroup) -> None:

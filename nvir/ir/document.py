@@ -7,11 +7,12 @@ import json
 import os
 import stat
 from collections import Counter
-from typing import Any
+from typing import Any, BinaryIO
 
 from nvir.ir.errors import Diagnostic, ParseError
 
 LARGEST = 256 << 20  # bytes; PTX of the largest libraries is a tenth of it
+_PIECE = 1 << 20
 
 
 def read_file(
@@ -24,12 +25,20 @@ def read_file(
         if regular and not stat.S_ISREG(os.stat(path).st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
         with open(path, "rb") as f:
-            data = f.read(limit + 1)
+            return read_stream(f, limit)
     except ValueError as e:  # a name with a NUL in it
         raise OSError(errno.EINVAL, str(e)) from None
-    if len(data) > limit:
-        raise OSError(errno.EFBIG, f"larger than {limit >> 20} MiB")
-    return data
+
+
+def read_stream(stream: BinaryIO, limit: int = LARGEST) -> bytes:
+    """What is left in a stream, with memory for what there is. Raises OSError as `read_file`."""
+    parts, left = [], limit
+    while part := stream.read(_PIECE):
+        parts.append(part)
+        left -= len(part)
+        if left < 0:
+            raise OSError(errno.EFBIG, f"larger than {limit >> 20} MiB")
+    return b"".join(parts)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -354,13 +354,15 @@ class _Run:
             given = _broken(self.module)
             self._replay()
         except Exception as again:  # two faults: tell both, and save what there is
+            if isinstance(error, MemoryError):
+                return None
             failure = self._failure(step, error)
             return given or PassError(
                 failure.pass_name, failure.function,
                 f"{failure.reason}; the module is lost, for it could not be restored ({again})",
                 failure.saved,
             )
-        if isinstance(error, (Unsupported, ParseError)):
+        if isinstance(error, (Unsupported, ParseError, MemoryError)):
             return None
         return given or self._failure(step, error)
 

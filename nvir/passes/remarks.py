@@ -210,8 +210,8 @@ class Remarks(Sequence[Remark]):
         del self._items[length:]
 
     def filter(
-        self, passes: str = "", *, kind: Kind | None = None, function: str | None = None,
-        loop: str | None = None,
+        self, passes: str | re.Pattern[str] = "", *, kind: Kind | None = None,
+        function: str | None = None, loop: str | None = None,
     ) -> Remarks:
         """Those of passes whose name holds the regular expression `passes`, and so on."""
         wanted = re.compile(passes)

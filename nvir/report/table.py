@@ -1,8 +1,9 @@
 """`nvir report` as text: a heading and a table of loops for each function.
 
 Made as lines with a style each; the styles are seen on a terminal only (and there not under
-NO_COLOR). A pipe gets plain lines, as wide as COLUMNS says or PIPE_WIDTH. What does not fit is
-shortened with an ellipsis, never wrapped into the next column; JSON has everything in full.
+NO_COLOR). A pipe gets plain lines, as wide as COLUMNS says, within bounds, or PIPE_WIDTH. What does
+not fit is shortened with an ellipsis, never wrapped into the next column; JSON has everything in
+full.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PIPE_WIDTH = 120
+NARROWEST, WIDEST = 40, 1000  # columns of output that are believed
 CUDA = (".cu", ".cuh")  # sources that more than one compiler makes PTX of
 NAME_WIDTH = 88  # of a function's name; mangled ones may have thousands of characters
 SMALL = 72  # columns of output below which every cell has TIGHT characters at most
@@ -41,7 +43,19 @@ def terminal() -> Console:
     """The console of standard output, which is a terminal."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    console = Console(highlight=False)
+    console.width = _bounded(console.width)
+    return console
+
+
+def _pipe_width() -> int:
+    given = os.environ.get("COLUMNS", "")
+    return _bounded(int(given[:9])) if given.isascii() and given.isdigit() else PIPE_WIDTH
+
+
+def _bounded(width: int) -> int:
+    """The columns of a terminal, whatever it or COLUMNS says."""
+    return min(max(width, NARROWEST), WIDEST)
 
 
 def print_lines(lines: Iterable[Line], console: Console) -> None:
@@ -67,9 +81,7 @@ def columns(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
 
 def report_text(report: ModuleReport, verbose: bool = False) -> str:
     """The report as plain text."""
-    given = os.environ.get("COLUMNS", "")
-    width = int(given) if given.isdigit() else PIPE_WIDTH
-    return plain(report_lines(report, width, verbose))
+    return plain(report_lines(report, _pipe_width(), verbose))
 
 
 def report_lines(report: ModuleReport, width: int, verbose: bool = False) -> Iterator[Line]:

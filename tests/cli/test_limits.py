@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -66,16 +67,18 @@ CASES = [
 ]
 
 
-def run(words: list[str], folder) -> subprocess.CompletedProcess[str]:
-    """`nvir words` in a process of at most 2 GB."""
+def run(
+    words: list[str], folder, memory: int = 2 << 30, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """`nvir words` in a process of bounded memory and time."""
 
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
 
     return subprocess.run(
         [sys.executable, "-m", "nvir", *words], cwd=folder, preexec_fn=limit,
-        capture_output=True, text=True, check=False,
+        env={**os.environ, **environment}, capture_output=True, text=True, check=False,
     )
 
 
@@ -134,3 +137,35 @@ def test_enormous_unrolling_is_bounded(words, tmp_path):
     assert "Traceback" not in result.stderr
     assert result.returncode in (0, 1, 2)
     assert len(result.stdout) < 1_000_000
+
+
+def test_too_little_memory_is_one_line(tmp_path):
+    (tmp_path / "k.ptx").write_text(kernel("add.s32 %r1, %r1, 1;\n" * 100_000))
+    result = run(["report", "k.ptx", "--model"], tmp_path, 80 << 20)
+    assert (result.returncode, result.stderr) == (1, "error: out of memory\n")
+    assert run(["fmt", "k.ptx"], tmp_path, 200 << 20).returncode == 0, "read in pieces"
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "9" * 5000, "\u00b2"])
+def test_any_width_of_a_terminal_is_taken(columns, tmp_path):
+    (tmp_path / "k.ptx").write_text(COUNTED)
+    result = run(["report", "k.ptx", "--model"], tmp_path, COLUMNS=columns)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "kernel k" in result.stdout
+
+
+def test_a_revision_is_no_option_of_git(tmp_path):
+    (tmp_path / "k.ptx").write_text(COUNTED)
+    subprocess.run(["git", "init", "-q", "."], cwd=tmp_path, check=True)
+    result = run(["diff", "--", "--output=made:k.ptx", "k.ptx"], tmp_path)
+    assert result.returncode == 2
+    assert "no revision begins with '-'" in result.stderr
+    assert not (tmp_path / "made").exists()
+
+
+def test_all_streams_may_be_closed(tmp_path):
+    (tmp_path / "k.ptx").write_text(COUNTED)
+    done = subprocess.run(
+        ["sh", "-c", '"$0" -m nvir report k.ptx <&- >&- 2>&-', sys.executable], cwd=tmp_path,
+    )
+    assert done.returncode == 1

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +37,46 @@ def test_arrays_are_saved_and_read_again(tmp_path: Path) -> None:
     assert nvir(*BASE, *args, "--dump", f"3={y}").exit_code == 0
     assert np.load(y).shape == (5, 10)
     assert (np.load(y) == 6).all()
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "device"])
+def test_arrays_are_saved_to_what_is_there(kind: str, tmp_path: Path) -> None:
+    """A link is followed, into a pipe or a device is written; neither becomes a file."""
+    place, file = tmp_path / "place", tmp_path / "x.npy"
+    if kind == "link":
+        place.symlink_to(file)
+    elif kind == "pipe":
+        os.mkfifo(place)
+        pipe = os.open(place, os.O_RDWR)
+    else:
+        try:
+            os.mknod(place, stat.S_IFCHR | 0o600, os.makedev(1, 7))
+            place.open("wb").close()
+        except OSError:
+            pytest.skip("devices can't be made here")
+    result = nvir(*BASE, *ARGS, "--dump", str(place))
+    if kind == "device":
+        assert (result.exit_code, "No space left" in result.output) == (1, True)
+        assert place.is_char_device()
+        return
+    assert result.exit_code == 0
+    assert place.is_symlink() if kind == "link" else place.is_fifo()
+    data = file.read_bytes() if kind == "link" else os.read(pipe, 1 << 16)
+    assert np.lib.format.read_array(io.BytesIO(data)).shape == (50,)
+
+
+def test_arrays_that_are_none_are_one_error(tmp_path: Path) -> None:
+    whole = io.BytesIO()
+    np.save(whole, np.zeros(3))
+    pipe, cut, huge = tmp_path / "pipe.npy", tmp_path / "cut.npy", tmp_path / "huge.npy"
+    os.mkfifo(pipe)
+    cut.write_bytes(whole.getvalue()[:40])
+    huge.write_bytes(whole.getvalue().replace(b"(3,), }" + b" " * 12, b"(1000000000000,), }"))
+    for file, why in ((pipe, "not a regular file"), (cut, "no array"), (huge, "no array")):
+        result = nvir(*BASE, "--arg", str(file))
+        assert result.exit_code == 1
+        assert result.output.startswith(f"error: {file}: {why}")
+        assert result.output.count("\n") == 1
 
 
 def test_a_trace_shows_one_thread() -> None:
@@ -79,7 +122,16 @@ def test_random_arrays_have_a_seed() -> None:
         ((*ARGS, "--block", "0"), 1, "cannot launch a block"),
         ((*ARGS, "--kernel", "nothing"), 2, "there are: saxpy, saxpy4"),
         (("--arg", "90", *ARGS[2:]), 1, "load of 4 bytes out of bounds"),
-        ((*ARGS, "--max-steps", "3"), 1, "more than 3 steps"),
+        ((*ARGS, "--max-steps", "3"), 1, "more than 3 steps; --max-steps allows more"),
+        ((*ARGS, "--max-seconds", "0"), 1, "processor time; --max-seconds allows more"),
+        ((*ARGS, "--max-bytes", "399"), 2, "takes 200 bytes of 199 that are left; --max-bytes"),
+        ((*ARGS, "--max-bytes", "800"), 1, "bytes of memory; max_bytes is 800: --max-bytes"),
+        ((*ARGS, "--grid", "1,65536"), 1, "(2147483647, 65535, 65535) is the largest"),
+        ((*ARGS, "--grid", "9" * 5000), 2, "expected X, X,Y or X,Y,Z"),
+        (("--arg", f"ones:f32[{'9' * 5000}]"), 2, "a number is too large"),
+        ((*ARGS, "--dump", f"{'9' * 5000}=x/y.npy"), 1, "File name too long"),
+        (("--arg", "0", *ARGS[2:], "--grid", "2147483647,65535,65535", "--max-steps", "2000"), 1,
+         "than 2000 steps"),
     ],
 )
 def test_errors_are_told_without_a_traceback(

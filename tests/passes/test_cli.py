@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import nvir
 from nvir.cli import main
-from nvir.cli.common import read_module, reports_errors, write_output
+from nvir.cli.common import pattern, read_module, reports_errors, write_output
 from nvir.ir.errors import Diagnostic, NvirError, ParseError
 from nvir.passes.knobs import all_knobs
 
@@ -133,7 +133,7 @@ def test_opt_lists_the_passes():
         (["--knob", "UnrolBudget=3"], "error: no knob is named 'UnrolBudget'"),
         (["--knob", "UnrollBudget=x"], "error: knob UnrollBudget (INT) takes an integer"),
         (["--profile", "sm_1"], "error: "),
-        (["--remarks", "("], "error: --remarks takes a regular expression"),
+        (["--remarks", "("], "error: '(' is no simple regular expression"),
         (["--skip", "nothing"], "error: no phase is named 'nothing'"),
         (["--print-after", "gvm"], "error: no phase is named 'gvm'"),
         (["--policy", "fast"], "Invalid value for '--policy'"),
@@ -251,6 +251,29 @@ def test_knobs_are_listed_and_filtered():
 
 
 @pytest.mark.seed("GAP-58")
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("gvn|^licm$", ["gvn", "licm"]), ("^l.*m$", ["licm"]), ("l.*p.*s.*y", ["loop-simplify"]),
+     ("l..m", ["licm"]), ("", ["gvn", "licm", "loop-simplify"]), (r"loop\-s", ["loop-simplify"]),
+     ("m.*m", []), ("p.*l.*o", [])],
+)
+def test_simple_patterns(text, found):
+    wanted = pattern(text)
+    assert [x for x in ("gvn", "licm", "loop-simplify") if wanted.search(x)] == found
+
+
+@pytest.mark.parametrize(
+    "text", ["(a)", "a*", "a+", "[a]", "a{2}", "a?", "a^b", "a$b", "\\", "a|*"]
+)
+def test_other_operators_are_refused(text):
+    with pytest.raises(NvirError, match="is no simple regular expression"):
+        pattern(text)
+
+
+def test_patterns_are_found_in_bounded_time():
+    assert not pattern(".*a" * 40 + "b$").search("a" * 300)
+
+
 def test_knobs_say_why_nobody_reads_them_and_how_many_there_are():
     all_rows = nvir_("knobs")
     inert = [k for k in all_knobs() if k.inert]
