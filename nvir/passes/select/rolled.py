@@ -18,7 +18,16 @@ from __future__ import annotations
 from collections import Counter
 
 from nvir.analysis.induction import counted_exits
-from nvir.ir import Function, Loop, OpKind, VectorType, natural_loops
+from nvir.ir import (
+    Constant,
+    Function,
+    Instruction,
+    Loop,
+    OpKind,
+    Value,
+    VectorType,
+    natural_loops,
+)
 
 SMALL = frozenset({"optsize", "minsize"})
 DISABLED = "llvm.loop.unroll.disable"
@@ -32,6 +41,8 @@ WORK = frozenset({
 
 def rolled(f: Function) -> dict[Loop, str]:
     """The loops that are to stay as they are, each with the reason."""
+    if not f.back_edges:
+        return {}
     said = f.aux.get("attributes", ()) if isinstance(f.aux, dict) else ()
     small = next((x for x in said if isinstance(x, str) and x in SMALL), "")
     return {x: why for x in natural_loops(f) if (why := _why(x, _words(x), small))}
@@ -56,6 +67,8 @@ def _words(loop: Loop) -> set[str]:
 
 def _copied(loop: Loop) -> bool:
     """Whether the body holds as many copies of each access as it takes steps at once."""
+    if not any(_strides(phi, v) for phi in loop.header.phis for v in phi.operands):
+        return False
     steps = {
         abs(x.variable.step) for x in counted_exits(loop)
         if isinstance(x.variable.step, int) and abs(x.variable.step) > 1
@@ -76,3 +89,11 @@ def _copied(loop: Loop) -> bool:
                 work[i.form.name, str(i.type)] += 1
     counted = accesses or work
     return bool(counted) and any(all(n % k == 0 for n in counted.values()) for k in steps)
+
+
+def _strides(phi: Instruction, v: Value) -> bool:
+    """Whether a phi's next value is a constant away that is not one: a cheap look ahead."""
+    d = v.definer
+    if d is None or d.form.kind is not OpKind.SUM or phi not in d.operands:
+        return False
+    return any(isinstance(c, Constant) and c.value not in (1, -1) for c in d.operands)
