@@ -326,6 +326,35 @@ def test_settings_of_all_loops_at_a_time_find_what_those_of_each_do():
     assert jointly.winner.cycles.full <= alone.winner.cycles.full * WORSE
 
 
+@pytest.mark.parametrize("work, waits", [(1, True), (60, False)])
+def test_loads_run_ahead_only_where_the_loop_waits_at_full_occupancy(work: int, waits: bool):
+    line = "  fma.rn.f32 %f1, %f2, %f2, %f1;\n"
+    module = read_ptx(UNKNOWN.replace(line, line * work))
+    found = tune(module, SM_80, "sm_80", judge="model").kernels[0]
+    tried = [s for c in (*(c.settings for c in found.candidates), *(s for s, _ in found.refused))
+             for _, s in c.loops]
+    assert any(s.unroll == 8 for s in tried)
+    assert any(s.depth for s in tried) == waits
+
+
+@pytest.mark.parametrize("often, tried", [(2, False), (4000, True)])
+def test_a_loop_of_few_cycles_is_left_as_it_is(often: int, tried: bool):
+    """One loop runs 4000 times, the other so often."""
+    text = UNKNOWN.replace("DONE:", f"""DONE:
+  mov.u32 %r4, 0;
+OTHER:
+  add.f32 %f1, %f1, %f1;
+  add.s32 %r4, %r4, 1;
+  setp.lt.s32 %p2, %r4, %r1;
+  @%p2 bra OTHER;""")
+    trips = {"LOOP": 4000, "OTHER": often}
+    found = tune(read_ptx(text), SM_80, "sm_80", Launches(trips=trips), judge="model").kernels[0]
+    names = {h for c in found.candidates if len(c.settings.loops) == 1
+             for h, _ in c.settings.loops}
+    assert "LOOP" in names
+    assert ("OTHER" in names) == tried
+
+
 def test_code_of_no_instruction_costs_nothing():
     body = MachineBody("k", "sm_80", [], source="model")
     assert kernel_time(body, SM_80, RunWeights({}, {}), "l2").cycles(4).full == 0
