@@ -2,9 +2,8 @@
 
 First each loop by itself, the settings of all kernels in one module, in turn until the file's
 candidates are large enough; then the best settings of several loops together, the most gainful
-first, and launch bounds, in a second one. Where the settings of each loop by itself have more than
-ALONE of the room, a candidate is a setting of every loop of its kernel, and its cycles are told
-apart by loops.
+first, and launch bounds, in a second one. Where there is no room for that, the candidates of the
+largest kernels have a setting of every loop each, whose cycles are told apart by loops.
 
 A candidate is out where it spills more than the kernel as it is, where no block fits an SM, or
 where one of its figures, one warp's cycles or those at full occupancy, is more than WORSE of the
@@ -58,9 +57,8 @@ WORSE = 1.03
 TIE = 1.01
 MODEL_ERROR = 1.05  # by which a predicted win has to be larger than nothing
 COUNTED = 0.1  # of a loop's iterations: how far those of two candidates may be apart
-MOST = 80_000  # machine instructions of all candidates of a file, or about as many
-LAST = 0.3  # of these, what settings of several loops together and launch bounds may have
-ALONE = 0.5  # of these, what settings of each loop by itself may have
+MOST = 100_000  # machine instructions of all candidates of a file, or about as many
+LAST = 0.5  # of these, what the best settings, combinations and launch bounds may have
 COLD = 0.01  # of a kernel's cycles: loops that take less are not tried
 INFINITE = 1e9  # warps: no latency is left
 LOOPS = 8  # of a kernel, those that run most instructions
@@ -160,6 +158,9 @@ def tune(
     _propose(searches, room)
     _judge(copy, searches, arch, profile, judge)
     for s in searches:
+        s.single_out()
+    _judge(copy, searches, arch, profile, judge)
+    for s in searches:
         s.combine()
     _judge(copy, searches, arch, profile, judge)
     for s in searches:
@@ -198,12 +199,15 @@ def _kernel(module: Module, name: str) -> Function:
 
 def _propose(searches: Sequence[_Search], room: float) -> None:
     """Each loop by itself, as long as there is room: settings in turn, more of loops that run a
-    larger share of their kernel's instructions. Where there is no room for that, a setting of
-    each loop of a kernel at a time, more of kernels that are small for the loops that they have."""
+    larger share of their kernel's instructions. Where there is no room for that, of the kernels
+    that need most of it a setting of each loop at a time."""
     last = room * LAST
     room -= last
-    jointly = sum(s.demand() for s in searches) > room * ALONE
-    turns = [(s, share, queues) for s in searches for share, queues in s.turns(jointly)]
+    demands = {s: s.demand() for s in searches}
+    for s in sorted(searches, key=lambda s: -demands[s] / max(len(s.found.loops), 1)):
+        s.jointly = sum(demands.values()) > room
+        demands[s] /= max(len(s.found.loops), 1) if s.jointly else 1
+    turns = [(s, share, queues) for s in searches for share, queues in s.turns()]
     heap = [(-share, n, 1) for n, (_, share, _) in enumerate(turns)]
     heapify(heap)
     while heap:
@@ -280,12 +284,11 @@ class _Search:
             self.found.refused.clear()
         return size
 
-    def turns(self, jointly: bool) -> Iterator[tuple[float, _Queues]]:
+    def turns(self) -> Iterator[tuple[float, _Queues]]:
         """Settings to be tried: of each loop, with its share of the kernel's instructions; or of
         all loops together."""
-        self.jointly = jointly
         queues = {x.name: self._settings(x) for x in self._asked(len(self.found.loops))}
-        if jointly:
+        if self.jointly:
             if queues:
                 yield len(queues) / self.size(), queues
             return
@@ -346,23 +349,33 @@ class _Search:
                 del taken[at]
         return None
 
+    def single_out(self) -> None:
+        """Of loops that were tried together each by itself as it was fastest, those that gain most
+        first: what is bad for the kernel with one may be good with the others."""
+        left = self.room / 2
+        gains = sorted((x for at in (0, 1) for x in self._gains(at)) if self.jointly else (),
+                       key=lambda x: x[0])
+        for _, name, setting in gains:
+            if self.room > left:
+                self.room -= self._add(_single(name, setting))[0]
+
     def combine(self) -> None:
         """The best settings of several loops together, and launch bounds for the best."""
         if not self.found.candidates:
             return
         base = self.found.candidates[0]
-        sets = [AS_IT_IS, *(self._sets_by_loops() if self.jointly else self._sets(base))]
-        for settings in sets[1:]:
+        sets = [*self._sets_by_loops(), *reversed([*self._sets(base)]), AS_IT_IS]
+        plain = [c.settings for c in self.found.candidates if self.request.every
+                 and not any(s.depth or s.apart for _, s in c.settings.loops)]
+        bounded = dict.fromkeys((sets[0], AS_IT_IS, *sets[-2:-1], *plain))
+        for settings in bounded if self.request.launch_bounds else ():
             self._try(settings)
-        if self.request.launch_bounds:
-            for c in self._crowded(base):
-                self._try(attrs.evolve(c.settings, launch=self._limit(base.blocks_per_sm, c)))
-            always = (AS_IT_IS, *sets[-1:], *sets[1:2])
-            plain = (c.settings for c in self.found.candidates if self.request.every
-                     and not any(s.depth or s.apart for _, s in c.settings.loops))
-            for settings in dict.fromkeys((*always, *plain)):
-                for launch in self._launches(base):
-                    self._try(attrs.evolve(settings, launch=launch))
+            for launch in self._launches(base):
+                self._try(attrs.evolve(settings, launch=launch))
+        for c in self._crowded(base) if self.request.launch_bounds else ():
+            self._try(attrs.evolve(c.settings, launch=self._limit(base.blocks_per_sm, c)))
+        for settings in sets:
+            self._try(settings)
 
     def _try(self, settings: Choices) -> None:
         """Try what may win as long as there is room, and one in any case."""
@@ -387,19 +400,24 @@ class _Search:
     def _sets_by_loops(self) -> Iterator[Choices]:
         """The settings that each loop was fastest with at the occupancy of the kernel as it is, and
         at that which they had: of all loops that gain, of the better half of them, of the best."""
-        for at in (0, 1):
-            gains = []
-            for name, found in self.by_loop.items():
-                base = found[None]
-                fit = [(x[at], s) for s, x in found.items()
-                       if s is not None and x[2] <= base[2] * WORSE]
-                best, setting = min(fit, key=lambda x: x[0], default=(base[at], None))
-                if setting is not None and best * TIE < base[at]:
-                    gains.append((best - base[at], name, setting))
-            gains.sort(key=lambda x: x[0])
+        for at in (0, 1) if self.jointly else ():
+            gains = self._gains(at)
             for k in dict.fromkeys((len(gains), (len(gains) + 1) // 2, 1)):
                 if gains:
                     yield self._choices((name, s) for _, name, s in gains[:k])
+
+    def _gains(self, at: int) -> list[tuple[float, str, LoopSetting]]:
+        """Of each loop that gains, the setting with which it is fastest and the cycles more, those
+        of most first; `at` 0: at the occupancy of the kernel as it is, 1: at that which it had."""
+        gains = []
+        for name, found in self.by_loop.items():
+            base = found[None]
+            fit = [(x[at], s) for s, x in found.items()
+                   if s is not None and x[2] <= base[2] * WORSE]
+            best, setting = min(fit, key=lambda x: x[0], default=(base[at], None))
+            if setting is not None and best * TIE < base[at]:
+                gains.append((best - base[at], name, setting))
+        return sorted(gains, key=lambda x: x[0])
 
     def _choices(self, loops: Iterable[tuple[str, LoopSetting]]) -> Choices:
         order = [x.name for x in self.found.loops]

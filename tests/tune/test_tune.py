@@ -326,7 +326,7 @@ def test_settings_of_all_loops_at_a_time_find_what_those_of_each_do():
     assert jointly.winner.cycles.full <= alone.winner.cycles.full * WORSE
 
 
-@pytest.mark.parametrize("work, waits", [(1, True), (60, False)])
+@pytest.mark.parametrize(("work", "waits"), [(1, True), (60, False)])
 def test_loads_run_ahead_only_where_the_loop_waits_at_full_occupancy(work: int, waits: bool):
     line = "  fma.rn.f32 %f1, %f2, %f2, %f1;\n"
     module = read_ptx(UNKNOWN.replace(line, line * work))
@@ -337,10 +337,10 @@ def test_loads_run_ahead_only_where_the_loop_waits_at_full_occupancy(work: int, 
     assert any(s.depth for s in tried) == waits
 
 
-@pytest.mark.parametrize("often, tried", [(2, False), (4000, True)])
+@pytest.mark.parametrize(("often", "tried"), [(2, False), (4000, True)])
 def test_a_loop_of_few_cycles_is_left_as_it_is(often: int, tried: bool):
     """One loop runs 4000 times, the other so often."""
-    text = UNKNOWN.replace("DONE:", f"""DONE:
+    text = UNKNOWN.replace("DONE:", """DONE:
   mov.u32 %r4, 0;
 OTHER:
   add.f32 %f1, %f1, %f1;
