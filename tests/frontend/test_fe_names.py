@@ -127,6 +127,15 @@ def test_return_slots():
     assert [a.name for a in hidden.function.arguments] == ["agg.result", "v"]
 
 
+@pytest.mark.seed("FN-06", "FN-08")
+@pytest.mark.parametrize(("result", "ir"), [("bool", "i8"), ("short", "i16"), ("float", "float")])
+def test_a_result_is_loaded_as_it_lies_in_memory(result, ir):
+    f = state_of(b.function(f"{result} f", "int a", b.ret(b.name("a")))).function
+    load, ret = f.blocks[-1]
+    assert (load.form.name, str(load.type), load.aux) == ("load", ir, f.entry.first.aux[1])
+    assert ret.operands == (load,)
+
+
 @pytest.mark.seed("FN-07")
 def test_a_section_is_kept():
     f = state_of(b.function("void f", "", b.block(), section="hot")).function

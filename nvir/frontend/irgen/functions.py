@@ -16,7 +16,7 @@ from nvir.frontend.irgen.alloca import insert_marker, remove_marker
 from nvir.frontend.irgen.metadata import debug_type, setup_function_metadata
 from nvir.frontend.irgen.places import at_pointer, copy, load
 from nvir.frontend.irgen.state import IRGenError, IRGenState, LValue
-from nvir.frontend.irgen.statements import emit_block, run_cleanups
+from nvir.frontend.irgen.statements import emit_block
 from nvir.frontend.tree.declarations import Function, Parameter
 from nvir.frontend.tree.layout import align_of
 from nvir.frontend.tree.types import Reference, is_aggregate, is_void, is_volatile, strip
@@ -178,7 +178,6 @@ def emit_param_decl(g: IRGenState, p: Parameter, place: LValue) -> None:
 
 def _end(g: IRGenState, abi: ABI) -> None:
     """Fall through to the return block, append it, and tidy up."""
-    run_cleanups(g, 0)
     assert g.return_block is not None
     g.branch(g.return_block)
     g.start(g.return_block)
@@ -196,10 +195,8 @@ def _end(g: IRGenState, abi: ABI) -> None:
 
 def _load_result(g: IRGenState, abi: ABI, slot: LValue) -> None:
     result = g.function.return_type
-    if isinstance(strip(slot.type), Reference) or is_aggregate(slot.type) or abi.result is None:
-        g.builder.ret(g.builder.load(slot.pointer, result, "", slot.align))
-        return
-    if g.types.value(slot.type) is I1:
+    whole = isinstance(strip(slot.type), Reference) or is_aggregate(slot.type)
+    if whole or abi.result is None or g.types.value(slot.type) is I1:
         g.builder.ret(g.builder.load(slot.pointer, result, "", slot.align))
         return
     g.builder.ret(load(g, slot))
