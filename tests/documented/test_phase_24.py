@@ -208,6 +208,16 @@ def test_a_stall_is_capped_by_the_classes_of_operands_0_and_1(table, classes, un
     assert made == cycles
 
 
+@pytest.mark.seed("LAT-01", "LAT-04")
+def test_an_operation_without_sources_has_no_class_of_operand_1():
+    _, trace = slots_of(text_of("membar.gl;" + SUM))
+    told = [(e.inputs["index"], e.inputs["count"], e.outcome) for e in trace.of("LAT-01")
+            if e.inputs["opcode"] == "membar"]
+    assert told == [(0, 0, 12), (1, 0, SKIP)]
+    (past,) = [e for e in trace.of("LAT-04") if e.inputs["opcode"] == "membar.gl"]
+    assert (past.inputs["index"], past.outcome) == (1, SKIP)
+
+
 @pytest.mark.seed("LAT-06", "GAP-24", "GAP-22")
 @pytest.mark.parametrize(("body", "cap"), [
     ("add.f32 %f1, %f1, 0f3F800000;", 32),  # FP32 runs on FMA, though its class is memory's

@@ -148,15 +148,15 @@ def analyze_iv(loop: Loop) -> Counter | Wrong:
     variables = {iv.phi: iv for iv in induction_variables(loop)}
     inside = loop.members
     sides = [_side(v, loop, variables, inside) for v in test.operands]
-    for k, side in enumerate(sides):
-        if isinstance(side, InductionVariable):
-            return Counter(side, test, test.operands[1 - k], k == 1)
-        if isinstance(side, Instruction):
-            return Counter(None, test, test.operands[1 - k], k == 1, side)
-    if UnrollCode.IRREGULAR in sides:
-        k = sides.index(UnrollCode.IRREGULAR)
-        return Counter(None, test, test.operands[1 - k], k == 1)
-    return UnrollCode.NO_INDUCTION, UnrollCode.NO_INDUCTION.text
+    counts = [x for x in sides if isinstance(x, InductionVariable | Instruction)]
+    side = counts[0] if counts else UnrollCode.IRREGULAR
+    if side not in sides:
+        return UnrollCode.NO_INDUCTION, UnrollCode.NO_INDUCTION.text
+    k = sides.index(side)
+    return Counter(
+        side if isinstance(side, InductionVariable) else None, test, test.operands[1 - k], k == 1,
+        side if isinstance(side, Instruction) else None,
+    )
 
 
 @step("UNR-29", "ValidateIV", "found.variable", "floats", tell=lambda made, *a:
@@ -299,7 +299,7 @@ def verify_stride(
     read = {v for b in loop.blocks for i in b for v in i.operands if v.type is PRED}
     once = sum(len(set(r.users)) == 1 for r in made)
     alone = sum(r not in read for r in made)
-    return StrideCheck(mask, once + alone if once else alone + (len(made) > alone))
+    return StrideCheck(mask, alone + (once or 1))  # that of the exit is read, so some match
 
 
 @step("UNR-29", "stride sign", "found.variable", "trip.compare")
