@@ -35,7 +35,7 @@ from nvir.report.real import (
     with_real_counts,
 )
 from nvir.report.source_loops import FRONT_ENDS, SourceLoopReport, of_function, written_loops
-from nvir.sm.occupancy import occupancy, static_shared_memory
+from nvir.sm.occupancy import Named, occupancy, static_shared_memory
 from nvir.sm.profile import Profile, profile_for
 from nvir.sm.profile import profile as named_profile
 
@@ -247,6 +247,8 @@ def report(
         thorough = sum(len(f.blocks) for f in module.functions) <= THOROUGH_BLOCKS
         make = partial(schedule_loop, effort="interval" if thorough else "quick")
     bodies = [f for f in module.functions if f.blocks]
+    by_name = {str(f.name): f for f in bodies}
+    known: dict[int, Named] = {}
     written = written_loops(module, source_root)
     wanted = None if kernel is None else named(kernel, [str(f.name) for f in bodies])
     for f in bodies:
@@ -258,10 +260,10 @@ def report(
                     facts = attrs.evolve(facts, unroll=shown)
                 functions.append(
                     _function(facts, module, machine, launch, diagnostics, make, keep,
-                              real.figures.get(str(f.name)), written, code)
+                              real.figures.get(str(f.name)), written, code, known)
                 )
     assumed = [spoken(r.name) for r in functions if r.kind == "entry"
-               and block_size(module[r.name], launch.block)[1]]
+               and block_size(by_name[r.name], launch.block)[1]]
     if assumed:
         few = f"{', '.join(assumed[:NAMED])}{' and others' * (len(assumed) > NAMED)}"
         which = f"kernel {few}" if len(assumed) == 1 else f"{len(assumed)} kernels ({few})"
@@ -296,7 +298,7 @@ def _function(
     facts: FunctionFacts, module: Module, machine: Profile, launch: Launch,
     diagnostics: list[Diagnostic], make: Callable[[LoopGraph], LoopSchedule] | None, keep: bool,
     real: RealFigures | None, written: Mapping[int, Sequence[LoopStatement]],
-    code: MachineBody | None,
+    code: MachineBody | None, known: dict[int, Named],
 ) -> FunctionReport:
     f, pressure = facts.function, facts.pressure
     counted = with_real_counts(facts.estimate, f, code)
@@ -304,7 +306,7 @@ def _function(
     line = peak.line if peak is not None else 0
     is_kernel = f.kind == "entry"
     predicted = facts.estimate.registers
-    static = static_shared_memory(f)
+    static = static_shared_memory(f, known)
     source = SourceLines(f, module)
     told = of_function(facts, source, module.debug.producer, written)
     block = None

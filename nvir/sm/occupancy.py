@@ -254,31 +254,50 @@ def _needs(
     return tuple(Need(factor, now[factor], bounds[factor]) for factor in short)
 
 
-def static_shared_memory(kernel: Function) -> int:
-    """Bytes of the `.shared` variables that the kernel and what it calls name, aligned in order."""
+Named = tuple[list[Variable], list[Function]]  # by a function: `.shared` variables, functions
+
+
+def static_shared_memory(kernel: Function, known: dict[int, Named] | None = None) -> int:
+    """Bytes of the `.shared` variables that the kernel and what it calls name, aligned in order.
+    `known` keeps what functions of one module name for the next kernel, by their ids; those that
+    lead to no variable are then passed by."""
+    known = {} if known is None else known
     used: dict[int, Variable] = {}
     seen = {id(kernel)}
     work = [kernel]
     while work:
         f = work.pop()
-        for i in f.instructions():
-            values: list[Value] = list(i.operands)
-            if isinstance(i.aux, CallInfo) and i.aux.callee is not None:
-                values.append(i.aux.callee)
-            for v in values:
-                if v.is_tracked:
-                    continue
-                s = v.symbol if isinstance(v, SymbolOffset) else v
-                if isinstance(s, Variable) and s.space == "shared":
-                    used.setdefault(id(s), s)
-                elif isinstance(s, Function) and id(s) not in seen:
-                    seen.add(id(s))
-                    work.append(s)
+        if id(f) not in known:
+            known[id(f)] = _named(f)
+        variables, functions = known[id(f)]
+        used.update((id(v), v) for v in variables if id(v) not in used)
+        work += (x for x in functions if id(x) not in seen)
+        seen.update(map(id, functions))
+    if not used:
+        known.update(dict.fromkeys(seen, ([], [])))
     size = 0
     for v in used.values():
         align = v.align or max(v.element_type.bits // 8, 1)
         size = -(-size // align) * align + v.size
     return size
+
+
+def _named(function: Function) -> Named:
+    variables: dict[int, Variable] = {}
+    functions: dict[int, Function] = {}
+    for i in function.instructions():
+        values: list[Value] = list(i.operands)
+        if isinstance(i.aux, CallInfo) and i.aux.callee is not None:
+            values.append(i.aux.callee)
+        for v in values:
+            if v.is_tracked:
+                continue
+            s = v.symbol if isinstance(v, SymbolOffset) else v
+            if isinstance(s, Variable) and s.space == "shared":
+                variables.setdefault(id(s), s)
+            elif isinstance(s, Function):
+                functions.setdefault(id(s), s)
+    return list(variables.values()), list(functions.values())
 
 
 def blocks_text(n: int) -> str:
