@@ -253,6 +253,19 @@ def test_too_wide_an_integer_is_named():
         select_module(read("define i2000000 @f(i2000000 %x) {\n ret i2000000 %x\n}"))
 
 
+def test_too_long_a_product_is_named():
+    text = """define void @f(ptr %p) {{
+      %x = load i{0}, ptr %p
+      %y = mul i{0} %x, {1}
+      store i{0} %y, ptr %p
+      ret void
+    }}"""
+    ptx(text.format(64 * 128, "%x"))
+    ptx(text.format(64 * 129, 3))
+    with pytest.raises(Unsupported, match="a product of 8256 bits: of 8192 at most"):
+        ptx(text.format(64 * 129, "%x"))
+
+
 def test_the_loop_of_wide_division_ends():
     """The largest dividend by the least divisor."""
     t = int_type(128)

@@ -14,11 +14,12 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nvir
 import nvir.sm
 from nvir.cli.occupancy import command
 from nvir.ir.errors import NvirError
 from nvir.sm import occupancy
-from nvir.sm.occupancy import max_registers
+from nvir.sm.occupancy import max_registers, static_shared_memory
 from nvir.sm.profile import PROFILES, profile
 
 ROOT = Path(__file__).parents[2]
@@ -363,3 +364,22 @@ def test_command_nonsense_is_a_usage_error(args, named):
     done = run(*args)
     assert done.exit_code == 2
     assert named in done.output
+
+
+def test_shared_memory_of_what_is_called_counts_once_for_each_kernel():
+    """Also where an answer for one function is kept for the next."""
+    module = nvir.read_ptx(b""".version 8.0
+.target sm_80
+.address_size 64
+.shared .b8 a[6];
+.shared .b32 b;
+.func f() { .reg .b32 %r; mov.b32 %r, b; ret; }
+.func g() { ret; }
+.func h() { call f; call g; ret; }
+.visible .entry k() { .reg .b32 %r; call g; mov.b32 %r, a; call h; call f; ret; }
+.visible .entry e() { call g; ret; }
+""")
+    known = {}
+    found = {str(f.name): static_shared_memory(f, known) for f in reversed(module.functions)}
+    assert found == {"e": 0, "k": 12, "h": 4, "g": 0, "f": 4}
+    assert found == {str(f.name): static_shared_memory(f) for f in module.functions}

@@ -17,10 +17,13 @@ from __future__ import annotations
 import functools
 
 from nvir.ir.block import NOUNROLL
+from nvir.ir.errors import Unsupported
 from nvir.ir.types import B64, SCALARS, U32, Type
 from nvir.ir.values import Constant, Value, constant, integer
 from nvir.passes.select.rules.integer import chained, words
 from nvir.passes.select.selector import Parts, Selector
+
+MOST_WORDS = 128  # of both factors; instructions are as many as the square
 
 
 def total(s: Selector, name: str, a: Parts, b: Parts) -> Parts:
@@ -43,6 +46,8 @@ def product(s: Selector, a: Parts, b: Parts) -> Parts:
         return low, s.op("mad.lo.u64", a[1], b[0], high)
     n = len(a)
     b = b[: _significant(b)]
+    if _significant(a) * len(b) > MOST_WORDS * MOST_WORDS:
+        raise Unsupported(f"a product of {64 * n} bits: of {64 * MOST_WORDS} at most")
     out: list[Value] = [s.op("mul.lo.u64", a[0], y) for y in b]
     out += [integer(0)] * (n - len(b))
     for i in range(_significant(a)):
