@@ -146,6 +146,8 @@ class AttributeReader:
             if word == END:
                 g.fail("'}'")
             out.extend(self._one(g, word))
+        if g.t[g.k - 2] == "{":
+            raise Stop("the group has no attributes", g.k - 2)
         self.groups[token] = tuple(out)
 
     def _one(self, g: Grammar, token: str) -> tuple[Any, ...]:

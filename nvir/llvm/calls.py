@@ -6,15 +6,21 @@ import re
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from nvir.ir import CallInfo, Function, Instruction, Value, constant, nvvm_form
+from nvir.ir import Argument, CallInfo, Function, Instruction, Value, constant, nvvm_form
 from nvir.ir import types as ty
 from nvir.ir.intrinsics import find, has_literals, mismatch
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
 from nvir.llvm.attributes import NAMES, has
-from nvir.llvm.expand.signatures import declaration_problem, literal_problem
-from nvir.llvm.expand.upgrade import OLDER_RESULTS, expansion_of, upgrade_operands, upgraded
+from nvir.llvm.expand.signatures import declaration_problem, is_known, literal_problem
+from nvir.llvm.expand.upgrade import (
+    OLDER_RESULTS,
+    expansion_of,
+    upgrade_declaration,
+    upgrade_operands,
+    upgraded,
+)
 from nvir.llvm.grammar import FLAGS
-from nvir.llvm.lexer import Stop
+from nvir.llvm.lexer import Stop, name_in
 
 if TYPE_CHECKING:
     from nvir.llvm.body import DefinitionReader
@@ -57,6 +63,9 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
         b.reader.attributes.function(b)
         return None
     operands, arguments = _arguments(b)
+    if callee is None:
+        result = t.result if isinstance(t, ty.FunctionType) else t
+        callee = _declared(b, b.t[callee_at], result, operands, callee_at)
     f: Any = callee if isinstance(callee, Function) else None
     intrinsic = f is not None and f.name.startswith("llvm.")
     if intrinsic and upgrade_operands(f.name, operands, constant(ty.I64, -1)):
@@ -191,7 +200,24 @@ def convention(g: Any) -> str:
     return ""
 
 
-def _callee(b: DefinitionReader) -> Value:
+def _declared(
+    b: DefinitionReader, token: str, result: ty.Type, operands: list[Value], at: int
+) -> Function:
+    """An intrinsic that is called without a declaration, as LLVM takes it from 18 on."""
+    f = Function(opaque_name(name_in(token)), "func", b.reader.module)
+    if not is_known(f.name):
+        raise Stop(f"use of undefined symbol '{token}'", at)
+    f.type, f.return_type = ty.pointer(), result
+    f.params = [Argument(v.type, None, f, k) for k, v in enumerate(operands)]
+    upgrade_declaration(f)
+    b.reader.add(token, f, at)
+    b.reader.places[f] = at
+    b.reader.module.add_function(f)
+    return f
+
+
+def _callee(b: DefinitionReader) -> Value | None:
+    """What is called; None for an intrinsic that is not declared."""
     token, at = b.t[b.k], b.k
     if token == "asm":
         b.k += 1
@@ -207,7 +233,7 @@ def _callee(b: DefinitionReader) -> Value:
         found: Value | None = b.symbols.get(token) or b.stand_ins.get(token)
         if found is None and token.startswith(SILENT):
             return InlineAsm("", "")
-        if found is None:
+        if found is None and not token.startswith("@llvm."):
             raise Stop(f"use of undefined symbol '{token}'", at)
         return found
     return b.value(ty.pointer())

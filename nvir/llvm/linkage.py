@@ -223,6 +223,8 @@ class SymbolReader(Grammar):
         self.k += 1
         while self.t[self.k] in FLAGS or self.t[self.k] == "inrange":
             self.k += 1
+            if self.t[self.k - 1] == "inrange":
+                self.skip_brackets()
         if self.t[self.k] == "(":
             self.skip_brackets()
 

@@ -232,16 +232,17 @@ class Metadata(Grammar):
         if token not in self.places:
             raise Stop(f"use of undefined metadata '{token}'", self.k)
 
-    def resolved(self, x: Any, at: int, depth: int = 0) -> Any:
+    def resolved(self, x: Any, at: int, inside: tuple[Ref, ...] = ()) -> Any:
         """An element with the nodes that it names in place; None where one names itself."""
         if isinstance(x, Ref):
-            if depth > MAX_DEPTH:
+            if x in inside or len(inside) > MAX_DEPTH:
                 return None
+            inside += (x,)
             x = self.node(x, at)
         if isinstance(x, Special):
             return None
         if isinstance(x, tuple):
-            return tuple(self.resolved(y, at, depth + 1) for y in x)
+            return tuple(self.resolved(y, at, inside) for y in x)
         return x
 
     # ------------------------------------------------------------- places

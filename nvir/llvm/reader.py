@@ -329,6 +329,7 @@ class _ModuleReader(SymbolReader):
         if defined and "dllimport" in words and linkage != "available_externally":
             raise Stop("'dllimport' stands before a definition", at)
         kernel = False
+        fixed = self.t[self.k] in ("fastcc", "coldcc", "ptx_device")
         while self.t[self.k] in CONVENTIONS or self.t[self.k] == "cc":
             kernel |= convention(self) in ("ptx_kernel", "spir_kernel")
         returned = self.attributes.parameter(self)
@@ -355,8 +356,9 @@ class _ModuleReader(SymbolReader):
         attributes = self._function_properties(defined, token)
         f.aux = {"returns": returned} if returned else {}
         if variadic:
-            if kernel:
-                raise Stop("a kernel has a fixed number of parameters", at)
+            if kernel or fixed:
+                raise Stop("a kernel has a fixed number of parameters" if kernel else
+                           "such a function has a fixed number of parameters", at)
             f.aux["variadic"] = True
         if any(p.attributes for p in f.params):
             wrong = self._parameter_places(f)

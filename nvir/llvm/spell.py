@@ -32,7 +32,7 @@ class Speller:
         self.typed = typed  # pointers have their element's type
         self.dialect = "llvm7" if typed else "llvm20"
         self.refused: frozenset[ty.Type] = frozenset(
-            (ty.BFLOAT, ty.FP128) if typed else (ty.FP128,)
+            (ty.BFLOAT, ty.FP128) if typed else ()
         )
         self.types: dict[ty.Type, str] = {}
         self.labels: dict[str, ty.StructType] = {}

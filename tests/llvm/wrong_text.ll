@@ -2844,3 +2844,17 @@ define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
   uselistorder i32 %zz, { 1, 0 }
   ret void
 }
+;;; attribute group: empty
+attributes #7 = { }
+;;; function: coldcc and variadic
+declare coldcc void @f(i32, ...)
+;;; intrinsic: not declared and none
+define void @f() {
+  call void @llvm.nonsense.i32(i32 1)
+  ret void
+}
+;;; intrinsic: not declared, with another result
+define void @f() {
+  %r = call i64 @llvm.umin.i32(i32 1, i32 2)
+  ret void
+}

@@ -45,6 +45,11 @@ _PREDICATED = {
 }
 
 
+def is_known(name: str) -> bool:
+    """Whether an intrinsic of that name has a row, or a signature here."""
+    return find(name) is not None or bool(_types(name))
+
+
 def declaration_problem(f: Function) -> str | None:
     """Why this is no declaration of the intrinsic of that name, or None."""
     if f.aux and f.aux.get("variadic"):
