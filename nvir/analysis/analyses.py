@@ -56,6 +56,11 @@ class Analyses:
         return next((x for x in self.loops if x.header is header), None)
 
     @property
+    def rows(self) -> frozenset[str]:
+        """The names of all rows that it has an instruction of."""
+        return self.get("rows", _rows)
+
+    @property
     def affine(self) -> AffineForms:
         from nvir.analysis.affine import AffineForms
 
@@ -97,3 +102,7 @@ class Analyses:
         """Keep what was made at a count of edits: those since then have undone each other."""
         if self._edits == edits:
             self._edits = self.function.edits
+
+
+def _rows(function: Function) -> frozenset[str]:
+    return frozenset([i.form.name for i in function.instructions()])

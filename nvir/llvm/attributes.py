@@ -240,4 +240,4 @@ def known_to_llvm20(a: Any) -> bool:
 
 def has(attributes: tuple[Any, ...], name: str) -> bool:
     """Whether a word or a pair of that name is among the attributes."""
-    return any((a[0] if isinstance(a, tuple) else a) == name for a in attributes)
+    return name in attributes or any(a.__class__ is tuple and a[0] == name for a in attributes)

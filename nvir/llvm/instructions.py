@@ -192,7 +192,11 @@ def _gep(body: DefinitionReader, row: str) -> Instruction:
             body.k += 1
         operands.append(body.typed())
     t = operands[0].type
-    lanes = next((v.type.count for v in operands if v.type.__class__ is ty.VectorType), 0)
+    lanes = 0
+    for v in operands:
+        if v.type.__class__ is ty.VectorType:
+            lanes = v.type.count
+            break
     if lanes and not isinstance(t, ty.VectorType):
         t = ty.vector(t, lanes)
     wrong = gep_problem(source, tuple(operands)) if lanes or len(operands) > 2 else None

@@ -62,6 +62,7 @@ _BEHIND = {
     "comdat": 5, "align": 6, "gc": 7, "prefix": 8, "prologue": 8, "personality": 8,
 }
 _ATTRIBUTES, _METADATA = 2, 9
+_PLACED = frozenset((*ONCE, "inalloca", "immarg", "elementtype"))
 _NOT_DEFINED = ("extern_weak", "common", "appending")
 
 
@@ -424,6 +425,9 @@ class _ModuleReader(SymbolReader):
 
     def _parameter_places(self, f: Function) -> str | None:
         """What is wrong with attributes that only some parameters can have."""
+        named = {a[0] if isinstance(a, tuple) else a for p in f.arguments for a in p.attributes}
+        if named.isdisjoint(_PLACED):
+            return None
         for word in ONCE:
             holders = [a for a in f.arguments if has(a.attributes, word)]
             if len(holders) > 1:

@@ -24,6 +24,7 @@ from typing import Any, TextIO
 
 import attrs
 
+from nvir.analysis.analyses import Analyses
 from nvir.ir import Block, Function, Module, bulk, successors
 from nvir.ir.errors import NvirError, ParseError, PassError, Unsupported, VerifyError, expect
 from nvir.ir.text.trace import note, within
@@ -218,7 +219,8 @@ class _Run:
             for function in _bodies(self.module):
                 name = str(function.name)
                 if self._allowed(pass_, name):
-                    if watched or settled.get(function) != function.edits:
+                    if watched or (settled.get(function) != function.edits
+                                   and not self._lacks(pass_, function)):
                         ctx.function = function
                         self._once(pass_, run, function, watched, settled)
                     done.functions.append(name)
@@ -243,6 +245,11 @@ class _Run:
         self.stream.write(f"BISECT: {word} pass ({n}) {pass_.name} on {unit}\n")
         return run
 
+    @staticmethod
+    def _lacks(pass_: Pass, function: Function) -> bool:
+        """Whether nothing that a pass is for is in a function."""
+        return bool(pass_.needs) and pass_.needs not in Analyses.of(function).rows
+
     def _once(
         self, pass_: Pass, run: Callable[[Any, Context], bool], function: Function, watched: bool,
         settled: dict[Function, int],
@@ -250,10 +257,11 @@ class _Run:
         """Run a pass on a function, and note if there is nothing to do for it."""
         ctx = self.ctx
         noted = len(ctx.remarks) + ctx.counted
+        idle = watched and self._lacks(pass_, function)
         found = self._execute(pass_, run, function, [function], watched)
         if pass_.settles:
             found = found or noted != len(ctx.remarks) + ctx.counted
-            if found and settled.get(function) == function.edits:
+            if found and (idle or settled.get(function) == function.edits):
                 raise VerifyError("it found something where there was nothing before",
                                   str(function.name))
             settled[function] = -1 if found else function.edits

@@ -55,6 +55,7 @@ class Pass:
     phases    numbers of the real tool's phases that it models
     makes     the level that the module has after it, where that is another
     plans     its module also has `plan`
+    needs     the name of a row: a function without one of it leaves it nothing to do
     settles   where it found nothing it finds nothing again until the function is edited: it reads
               the code alone, and a pipeline that names it often runs it where something was done
     """
@@ -72,6 +73,7 @@ class Pass:
     makes: Level | None = None
     plans: bool = False
     settles: bool = False
+    needs: str = ""
     _home: str = ""
 
     @property
@@ -183,9 +185,9 @@ def all_passes() -> dict[str, Pass]:
              level="nvvm", unit="module", cfg=True, required=True),
         Pass("dce", "scalar.dce", "removes what nobody uses", phases=(16,), settles=True),
         Pass("mem2reg", "scalar.mem2reg", "allocas that are loaded and stored whole become values",
-             level="nvvm", settles=True),
+             level="nvvm", settles=True, needs="alloca"),
         Pass("sroa", "scalar.sroa", "allocas of aggregates become one for each of their pieces",
-             level="nvvm", settles=True),
+             level="nvvm", settles=True, needs="alloca"),
         Pass("speculate-loads", "scalar.speculate_loads",
              "a load from one of several addresses becomes one of several values", level="nvvm",
              settles=True),

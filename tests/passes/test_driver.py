@@ -396,6 +396,18 @@ def test_what_has_settled_is_left_out_until_an_edit():
         assert ran == ["inst-combine", "simplify-cfg", "gvn", *again]
 
 
+def test_a_pass_is_left_out_where_nothing_that_it_is_for_is():
+    source = "define void @f() {{\n{}  ret void\n}}\n"
+    pipeline = "sroa,mem2reg,dce"
+    for line, ran in (("", ["dce"]), ("  %a = alloca i32\n", ["sroa", "mem2reg", "dce"])):
+        driver = Driver(Settings())
+        driver.run(nvir.read_ll(source.format(line)), pipeline)
+        assert [t.pass_name for t in driver.timings] == ran
+    watching = Driver(Settings(check=True))
+    watching.run(nvir.read_ll(source.format("")), pipeline)
+    assert len(watching.timings) == 3
+
+
 def test_a_crash_saves_the_last_good_ir_and_how_to_fail_again(crashes):
     expected = two()
     run_passes(expected, "copy-prop")

@@ -293,7 +293,12 @@ def written(operands: Sequence[Written]) -> tuple[list[str], list[Value]]:
     values: list[Value] = []
     for x in operands:
         kind = x.__class__
-        if kind is tuple:
+        if kind is tuple and x[1].__class__ is int:
+            values.append(x[0])
+            if x[1]:
+                values.append(integer(x[1]))
+            shapes.append("[%s+%s]" if x[1] else "[%s]")
+        elif kind is tuple:
             shapes.append(_place_shape(x, values))
         elif kind is list:
             shapes.append("{" + ", ".join(["%s"] * len(x)) + "}")
@@ -305,15 +310,11 @@ def written(operands: Sequence[Written]) -> tuple[list[str], list[Value]]:
 
 
 def _place_shape(x: tuple[Any, ...], values: list[Value]) -> str:
+    """Of handles and a place in them."""
     *bases, inside = x
     values += bases
-    if isinstance(inside, list):
-        values += inside
-        return f"[{'%s, ' * len(bases)}{{{', '.join(['%s'] * len(inside))}}}]"
-    if not inside:
-        return "[%s]"
-    values.append(integer(inside))
-    return "[%s+%s]"
+    values += inside
+    return f"[{'%s, ' * len(bases)}{{{', '.join(['%s'] * len(inside))}}}]"
 
 
 # ---------------------------------------------------------------------------- packing

@@ -43,7 +43,9 @@ def run(module: Module, ctx: Context) -> bool:
         f for f in module.functions
         if str(f.name).startswith(_PREFIX) and not f.blocks and not find(str(f.name))
     ]
-    wanted = [f for f in wanted if f in _called(module)]
+    if wanted:
+        called = _called(module)
+        wanted = [f for f in wanted if f in called]
     changed = bool(_flags(module, "nvvm-reflect-ftz")) and _reflect(module, precise=0)
     if wanted:
         source = importlib.import_module(SOURCE)
@@ -107,6 +109,8 @@ def _fill(target: Function, copy: Function) -> None:
 def _reflect(module: Module, precise: int) -> bool:
     """Put in what `__nvvm_reflect` answers; `precise`: of division and square roots."""
     changed = False
+    if not any(f.name in _REFLECT for f in module.functions):
+        return False
     for f in module.functions:
         for i in [i for i in f.instructions() if _asks(i)]:
             answer = _answer(i, module, precise)

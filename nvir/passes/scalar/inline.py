@@ -61,12 +61,15 @@ def run(module: Module, ctx: Context) -> bool:
 
 
 class _Inliner:
-    """One run. `sizes` holds the instructions of each body, `calls` how often each is called."""
+    """One run. `sizes` holds how many instructions each body has, `sites` the calls in it at first,
+    `calls` how often each function is called."""
 
     def __init__(self, module: Module, ctx: Context) -> None:
         self.module, self.ctx = module, ctx
         self.options: Options = ctx.options
-        self.sizes = {f: sum(1 for _ in f.instructions()) for f in module.functions}
+        self.sizes = {f: sum(map(len, f.blocks)) for f in module.functions}
+        self.sites = {f: [i for i in f.instructions() if called(i) is not None]
+                      for f in module.functions}
         self.taken = _addresses_taken(module)
         self.calls: dict[Function, int] = {}
         self.recursive: set[Function] = set()
@@ -76,10 +79,11 @@ class _Inliner:
         for group in order:
             if len(group) > 1 or group[0] in callees(group[0]) or group[0] in self.taken:
                 self.recursive.update(f for f in group if len(group) > 1 or _names_itself(f))
-        for f in self.module.functions:
-            for i in f.instructions():
-                if (callee := called(i)) is not None:
-                    self.calls[callee] = self.calls.get(callee, 0) + 1
+        for sites in self.sites.values():
+            for i in sites:
+                callee = called(i)
+                assert callee is not None
+                self.calls[callee] = self.calls.get(callee, 0) + 1
         changed = False
         for group in order:
             for f in group:
@@ -89,9 +93,8 @@ class _Inliner:
     def _into(self, caller: Function) -> bool:
         """Inline the calls in a function."""
         self.ctx.function = caller
-        sites = [i for i in caller.instructions() if called(i) is not None]
         changed = False
-        for site in reversed(sites):  # so that what follows a call is moved once
+        for site in reversed(self.sites[caller]):  # so that what follows a call is moved once
             callee = called(site)
             assert callee is not None
             yes, reason = self._decide(caller, callee, site)
