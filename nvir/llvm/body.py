@@ -38,6 +38,9 @@ _NOT_DONE = frozenset((
     "cleanupret", "catchpad", "cleanuppad", "ptrtoaddr",
 ))
 ORDERINGS = frozenset(("unordered", "monotonic", "acquire", "release", "acq_rel", "seq_cst"))
+_RECORDS = frozenset((
+    "#dbg_value", "#dbg_declare", "#dbg_assign", "#dbg_label", "#dbg_declare_value",
+))
 MAX_NAME = 12  # digits of a number that counts
 MAX_GOOD = 4000
 _NO_FLAGS: frozenset[str] = frozenset()
@@ -106,6 +109,8 @@ class DefinitionReader(Grammar):
                 if token[-1] == ":" and token != ":":
                     self._label(token)
                 elif token[0] == "#":
+                    if token not in _RECORDS:
+                        self.fail("a record such as '#dbg_value'")
                     self.k += 1
                     self.skip_brackets()
                 elif token == "uselistorder":

@@ -10,6 +10,7 @@ what must be given. Kinds of values:
     bool  bound            `true`; a number from -1 on, or metadata
     tag lang ate cc vis mac  names of DWARF, or their numbers
     flags spflags          `DIFlagPublic | DIFlagVector`
+    emission  table        `FullDebug`; `GNU`, or their numbers
     word                   a word that is not checked further
 
 Fields that only newer LLVMs have are among them, and those that only older ones had.
@@ -22,6 +23,10 @@ from __future__ import annotations
 import re
 
 FIELDS: dict[str, dict[str, str]] = {}
+_WORDS = {
+    "emission": ("NoDebug", "FullDebug", "LineTablesOnly", "DebugDirectivesOnly"),
+    "table": ("Default", "GNU", "None", "Apple"),
+}
 DISTINCT = frozenset(("DICompileUnit", "DIAssignID"))
 
 
@@ -55,9 +60,9 @@ _row("DICompositeType", "tag:tag! name:text file:node line:u32 scope:node baseTy
 _row("DISubroutineType", "flags:flags cc:cc types:node!")
 _row("DIFile", "filename:text! directory:text! checksumkind:csk checksum:text source:text")
 _row("DICompileUnit", "language:lang sourceLanguageName:word file:node-! producer:text "
-     "isOptimized:bool flags:text runtimeVersion:u32 splitDebugFilename:text emissionKind:word "
+     "isOptimized:bool flags:text runtimeVersion:u32 splitDebugFilename:text emissionKind:emission "
      "enums:node retainedTypes:node globals:node imports:node macros:node dwoId:u64 "
-     "splitDebugInlining:bool debugInfoForProfiling:bool nameTableKind:word gnuPubnames:bool "
+     "splitDebugInlining:bool debugInfoForProfiling:bool nameTableKind:table gnuPubnames:bool "
      "rangesBaseAddress:bool sysroot:text sdk:text subprograms:node")
 _row("DISubprogram", "scope:node name:text linkageName:text file:node line:u32 type:node "
      "isLocal:bool isDefinition:bool scopeLine:u32 containingType:node virtuality:vis "
@@ -187,7 +192,10 @@ def value_problem(kind: str, name: str, token: str, following: str) -> str | Non
 def _number_problem(base: str, name: str, token: str) -> str | None:
     if base in ("bound", "size") and (token[:1] == "!" or _is_type(token)):
         return None
-    if base == "word":
+    if base in _WORDS and not token.isdigit():
+        known = ", ".join(_WORDS[base])
+        return None if token in _WORDS[base] else f"'{name}' is one of {known}"
+    if base in ("word", *_WORDS):
         return None
     if not _NUMBER(token):
         return f"'{name}' is a number, not '{token[:30]}'"

@@ -148,7 +148,10 @@ def _packed(t: ty.Type) -> ty.Type | None:
 def _store(body: DefinitionReader, row: str) -> Instruction:
     if body.t[body.k] in _ACCESS:
         row = _memory_flags(body, row)
+    at = body.k
     v = body.typed()
+    if v.type.__class__ is ty.StructType:
+        body.concrete(v.type, at)
     packed = _packed(v.type) if v.type.__class__ is ty.VectorType else None
     if packed is not None:
         v = Instruction(nvvm_form("bitcast"), (v,), packed)
@@ -165,6 +168,7 @@ def _alloca(body: DefinitionReader, row: str) -> Instruction:
     body.concrete(t, at)
     count: Value = ONE
     align = space = 0
+    counted = False
     while body.t[body.k] == "," and body.t[body.k + 1][:1] != "!":
         word = body.t[body.k + 1]
         if word == "align":
@@ -173,8 +177,10 @@ def _alloca(body: DefinitionReader, row: str) -> Instruction:
         body.k += 1
         if word == "addrspace":
             space = body.address_space()
+        elif counted or align:
+            body.fail("metadata")
         else:
-            count = body.typed()
+            count, counted = body.typed(), True
     return Instruction(nvvm_form(row), (count,), ty.pointer(space), aux=(t, align))
 
 
@@ -402,7 +408,9 @@ def _lanes(mask: Value) -> tuple[int, ...] | None:
     if mask.value is None:
         return (0,) * t.count
     lanes = [-1 if isinstance(v, Undef) else getattr(v, "value", None) for v in mask.value]
-    return tuple(lanes) if all(isinstance(k, int) for k in lanes) else None  # type: ignore[arg-type]
+    literal = all(isinstance(k, int) and (k >= 0 or isinstance(v, Undef))
+                  for k, v in zip(lanes, mask.value, strict=True))
+    return tuple(lanes) if literal else None  # type: ignore[arg-type]
 
 
 METHODS: dict[str, Any] = {

@@ -32,6 +32,7 @@ TOO_FAR = "stands too far behind: of these words there is one of each kind, in L
 LOCAL = ("private", "internal")
 _SEEN_OUTSIDE = frozenset(("hidden", "protected", "dllimport", "dllexport"))
 _POINTERS = ("getelementptr", "bitcast", "addrspacecast", "inttoptr")
+_CODE_MODELS = ("tiny", "small", "kernel", "medium", "large")
 _COMDATS = ("any", "exactmatch", "largest", "nodeduplicate", "noduplicates", "samesize")
 
 
@@ -238,7 +239,11 @@ class SymbolReader(Grammar):
                 text = self.string()
                 if token == "section":
                     v.attributes["section"] = text
+                elif token == "code_model" and text not in _CODE_MODELS:
+                    self.fail("a model such as \"large\"", self.k - 1)
             elif token == "comdat":
+                if v.linkage in ("external", "extern_weak"):
+                    raise Stop("a comdat has definitions alone", self.k - 1)
                 self.of_comdat(symbol)
             elif token[:1] == "!":
                 self.k += 1

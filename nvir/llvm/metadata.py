@@ -357,6 +357,7 @@ class Metadata(Grammar):
         return True
 
 
+_OF_NODES, _OF_NUMBERS = (3, 5, 6), (7, 8)
 _REQUIRES = 3  # the behaviour of a flag that says what another has to be
 
 
@@ -373,8 +374,10 @@ def _shape_problem(name: str, nodes: list[Any]) -> str | None:
             return "a module flag is a behaviour, a name and a value"
         if not 1 <= behaviour <= 8:
             return f"a module flag has a behaviour from 1 to 8, not {behaviour}"
-        if behaviour == _REQUIRES and not isinstance(n[2], Ref | tuple):
-            return "a module flag that is required is a pair of name and value"
+        if behaviour in _OF_NODES and not isinstance(n[2], Ref | tuple):
+            return f"a module flag of behaviour {behaviour} is a node"
+        if behaviour in _OF_NUMBERS and not isinstance(n[2], Constant):
+            return f"a module flag of behaviour {behaviour} is a number"
         if n[1] == "wchar_size" and not isinstance(n[2], Constant):
             return "the module flag 'wchar_size' is a number"
         if n[1] in seen:
@@ -420,6 +423,8 @@ def kind_problem(i: Instruction, kind: str, node: Any) -> str | None:
             return "an access tag begins with a node, or of old with a name"
         if len(items) == 1 and type(items[0]) is str:
             return "an access tag names a type, not the root of all"
+        if len(items) > 2 and not isinstance(items[2], Constant):
+            return "an access tag has a number of bytes behind its types"
     elif word == "prof":
         return _weights_problem(i, items)
     elif word == "fpmath":

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nvir.ir import VOID, Block, Instruction, Value
+from nvir.ir import VOID, Block, Function, Instruction, Value
 from nvir.llvm.lexer import Stop
 
 if TYPE_CHECKING:
@@ -40,6 +40,10 @@ def _tail_problem(body: DefinitionReader, i: Instruction) -> str:
     )):
         return "a musttail call stands before the ret of its value"
     given = [v.type for v in i._operands[info.callee is None:]]
+    of = info.callee if isinstance(info.callee, Function) else None
+    if of is not None and bool(of.aux and of.aux.get("variadic")) != bool(
+            f.aux and f.aux.get("variadic")):
+        return "a musttail call takes any number of arguments where its caller does"
     if f.aux and f.aux.get("variadic"):
         return ""
     if i.type is not f.return_type or given != [p.type for p in f.params]:

@@ -2858,3 +2858,915 @@ define void @f() {
   %r = call i64 @llvm.umin.i32(i32 1, i32 2)
   ret void
 }
+;;; lex: string escape at the end of the file
+@a = constant [1 x i8] c"\
+;;; lex: name not closed
+@"a = global i32 0
+;;; lex: a lone percent
+define void @f() {
+  % = add i32 1, 2
+  ret void
+}
+;;; lex: a lone at
+@ = global i32 0
+;;; lex: a lone bang
+! = !{}
+;;; lex: a lone hash
+define void @f() # {
+  ret void
+}
+;;; lex: two dots
+declare void @f(i32, ..)
+;;; lex: backslash
+@a = global i32 \0
+;;; lex: a semicolon in a number
+@a = global i32 1;0
+0
+;;; lex: integer type that is none
+@a = global i 0
+;;; lex: a float without digits in front
+@a = global double .5
+;;; lex: plus without digits
+@a = global double +
+;;; lex: sign and hexadecimal
+@a = global double -0x1
+;;; lex: s0x without digits
+@a = global i32 s0x
+;;; lex: u0x of wrong digits
+@a = global i32 u0xG
+;;; lex: keyword for a name
+define void define() {
+  ret void
+}
+;;; lex: an unknown symbol
+@a = global i32 0 ?
+;;; lex: braces closed twice
+define void @f() {
+  ret void
+}}
+;;; lex: brackets of another kind
+@a = global [2 x i32} zeroinitializer
+;;; lex: a label without a name
+define void @f() {
+:
+  ret void
+}
+;;; lex: text in single quotes
+@a = constant [1 x i8] c'a'
+;;; body: nested function
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  define void @g() {
+  }
+  ret void
+}
+;;; body: a variable in it
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  @g = global i32 0
+  ret void
+}
+;;; body: attributes in it
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  attributes #0 = { nounwind }
+  ret void
+}
+;;; body: metadata in it
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  !0 = !{}
+  ret void
+}
+;;; body: type in it
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %t = type { i32 }
+  ret void
+}
+;;; body: declare in it
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  declare void @g()
+  ret void
+}
+;;; order: phi behind a label and an add
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br label %a
+a:
+  %z = add i32 1, 2
+  %r = phi i32 [ 1, %0 ]
+  ret void
+}
+;;; order: landing pad
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = landingpad { ptr, i32 } cleanup
+  ret void
+}
+;;; label: a keyword's name as a number
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br label %4294967296
+  ret void
+}
+;;; block: entry branched to by its name
+define void @f() {
+entry:
+  br label %entry
+}
+;;; block: entry number branched to
+define void @f() {
+  br label %0
+}
+;;; alloca: inalloca with a void
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = alloca inalloca void
+  ret void
+}
+;;; alloca: metadata
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = alloca metadata
+  ret void
+}
+;;; alloca: token
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = alloca token
+  ret void
+}
+;;; alloca: function type
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = alloca void ()
+  ret void
+}
+;;; alloca: alignment too large
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = alloca i32, align 8589934592
+  ret void
+}
+;;; alloca: count twice
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = alloca i32, i32 1, i32 2
+  ret void
+}
+;;; alloca: negative number of what it allocates
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = alloca i32, i32
+  ret void
+}
+;;; load: two pointers
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load i32, ptr %p, ptr %p
+  ret void
+}
+;;; load: the old form
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load ptr %p
+  ret void
+}
+;;; load: a metadata
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load metadata, ptr %p
+  ret void
+}
+;;; load: of a vector of pointers
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load i32, <2 x ptr> zeroinitializer
+  ret void
+}
+;;; store: of two
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  store i32 1, i32 2, ptr %p
+  ret void
+}
+;;; store: opaque
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  store %o undef, ptr %p
+  ret void
+}
+%o = type opaque
+;;; store: alignment zero
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  store i32 1, ptr %p, align 0
+  ret void
+}
+;;; store: atomic without alignment
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  store atomic i32 1, ptr %p seq_cst
+  ret void
+}
+;;; store: atomic of an aggregate
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  store atomic {i32} undef, ptr %p seq_cst, align 4
+  ret void
+}
+;;; store: metadata behind no comma
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  store i32 1, ptr %p !x !{}
+  ret void
+}
+;;; cmpxchg: pointer types differ
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = cmpxchg ptr %p, ptr null, i64 1 seq_cst seq_cst
+  ret void
+}
+;;; cmpxchg: failure ordering missing
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = cmpxchg ptr %p, i32 1, i32 2 seq_cst
+  ret void
+}
+;;; cmpxchg: i1
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = cmpxchg ptr %p, i1 0, i1 1 seq_cst seq_cst
+  ret void
+}
+;;; cmpxchg: alignment no power of two
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = cmpxchg ptr %p, i32 1, i32 2 seq_cst seq_cst, align 5
+  ret void
+}
+;;; atomicrmw: of i7
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = atomicrmw add ptr %p, i7 1 seq_cst
+  ret void
+}
+;;; atomicrmw: xchg of a vector
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = atomicrmw xchg ptr %p, <4 x i32> %v seq_cst
+  ret void
+}
+;;; atomicrmw: fadd of a vector of integers
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = atomicrmw fadd ptr %p, <4 x i32> %v seq_cst
+  ret void
+}
+;;; atomicrmw: of a struct
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = atomicrmw xchg ptr %p, {i32} undef seq_cst
+  ret void
+}
+;;; atomicrmw: min of a pointer
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = atomicrmw min ptr %p, ptr %p seq_cst
+  ret void
+}
+;;; atomicrmw: scope before the operation
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = atomicrmw syncscope("a") add ptr %p, i32 1 seq_cst
+  ret void
+}
+;;; fence: two orderings
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  fence acquire release
+  ret void
+}
+;;; fence: scope no string
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  fence syncscope(agent) acquire
+  ret void
+}
+;;; getelementptr: no index type
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = getelementptr i32, ptr %p, 1
+  ret void
+}
+;;; getelementptr: old form
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = getelementptr ptr %p, i32 1
+  ret void
+}
+;;; getelementptr: struct index too large
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = getelementptr {i32, i8}, ptr %p, i32 0, i32 2
+  ret void
+}
+;;; getelementptr: through a pointer member
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = getelementptr {ptr}, ptr %p, i32 0, i32 0, i32 1
+  ret void
+}
+;;; getelementptr: of label
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = getelementptr label, ptr %p, i32 0
+  ret void
+}
+;;; getelementptr: struct member by i8
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = getelementptr {i32, i8}, ptr %p, i32 0, i8 1
+  ret void
+}
+;;; extractvalue: of a pointer
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = extractvalue ptr %p, 0
+  ret void
+}
+;;; extractvalue: too deep
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = extractvalue {i32} undef, 0, 0
+  ret void
+}
+;;; extractvalue: negative
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = extractvalue {i32} undef, -1
+  ret void
+}
+;;; extractvalue: of an empty struct
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = extractvalue {} undef, 0
+  ret void
+}
+;;; extractvalue: vector
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = extractvalue <4 x i32> %v, 0
+  ret void
+}
+;;; insertvalue: no index
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = insertvalue {i32} undef, i32 1
+  ret void
+}
+;;; insertvalue: of an opaque one
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = insertvalue %o undef, i32 1, 0
+  ret void
+}
+%o = type opaque
+;;; shufflevector: mask of i64
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = shufflevector <4 x i32> %v, <4 x i32> %v, <2 x i64> zeroinitializer
+  ret void
+}
+;;; shufflevector: mask negative
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = shufflevector <4 x i32> %v, <4 x i32> %v, <2 x i32> <i32 -1, i32 0>
+  ret void
+}
+;;; insertelement: index of a float
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = insertelement <4 x i32> %v, i32 1, float 0.0
+  ret void
+}
+;;; insertelement: vector in a vector
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = insertelement <4 x i32> %v, <4 x i32> %v, i32 0
+  ret void
+}
+;;; select: number as condition
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = select i32 %n, i32 1, i32 2
+  ret void
+}
+;;; select: three arms
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = select i1 %c, i32 1, i32 2, i32 3
+  ret void
+}
+;;; select: void
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = select i1 %c, void undef, void undef
+  ret void
+}
+;;; icmp: of two pointer types
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = icmp eq ptr %p, ptr addrspace(1) null
+  ret void
+}
+;;; icmp: of vectors that differ
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = icmp eq <4 x i32> %v, <2 x i32> zeroinitializer
+  ret void
+}
+;;; icmp: samesign is no word of 19
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = icmp foo i32 1, 2
+  ret void
+}
+;;; icmp: of metadata
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = icmp eq metadata !{}, !{}
+  ret void
+}
+;;; fcmp: of pointers
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = fcmp oeq ptr %p, %p
+  ret void
+}
+;;; fneg: of a pointer
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = fneg ptr %p
+  ret void
+}
+;;; fneg: two operands
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = fneg float %x, %x
+  ret void
+}
+;;; add: of labels
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = add label %x, %x
+  ret void
+}
+;;; add: void
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = add void undef, undef
+  ret void
+}
+;;; fadd: vector of integers
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = fadd <4 x i32> %v, %v
+  ret void
+}
+;;; shl: vector and scalar
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = shl <4 x i32> %v, 1
+  ret void
+}
+;;; udiv: floats
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = udiv float %x, %x
+  ret void
+}
+;;; trunc: to a pointer
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = trunc i64 %l to ptr
+  ret void
+}
+;;; zext: from a float
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = zext float %x to i64
+  ret void
+}
+;;; zext: to a vector
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = zext i32 %n to <4 x i64>
+  ret void
+}
+;;; sext: the same width
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = sext i32 %n to i32
+  ret void
+}
+;;; fptrunc: the same
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = fptrunc float %x to float
+  ret void
+}
+;;; fpext: of integers
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = fpext i32 %n to double
+  ret void
+}
+;;; bitcast: of void
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = bitcast void undef to i32
+  ret void
+}
+;;; bitcast: to a label
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = bitcast i32 %n to label
+  ret void
+}
+;;; bitcast: array
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = bitcast [2 x i16] undef to i32
+  ret void
+}
+;;; bitcast: pointers to another space
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = bitcast ptr %p to ptr addrspace(1)
+  ret void
+}
+;;; inttoptr: vectors of other counts
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = inttoptr <4 x i32> %v to <2 x ptr>
+  ret void
+}
+;;; ptrtoint: vector to scalar
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = ptrtoint <2 x ptr> zeroinitializer to i64
+  ret void
+}
+;;; uitofp: pointers
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = uitofp ptr %p to float
+  ret void
+}
+;;; call: asm as a value
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = add i32 1, asm "x", ""
+  ret void
+}
+;;; call: of void type for a value
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call void @g()
+  ret void
+}
+declare void @g()
+;;; call: label argument
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @g(label %x)
+  ret void
+}
+declare void @g(i32)
+;;; call: brackets missing
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @g
+  ret void
+}
+declare void @g()
+;;; call: a comma too many
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @g(i32 1,)
+  ret void
+}
+declare void @g(i32)
+;;; call: an argument without a type
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @g(1)
+  ret void
+}
+declare void @g(i32)
+;;; call: of a float
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void float %x()
+  ret void
+}
+;;; call: result type of a struct's name missing
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call @g()
+  ret void
+}
+declare void @g()
+;;; call: musttail of a varargs
+define void @f() {
+  musttail call void (...) @g()
+  ret void
+}
+declare void @g(...)
+;;; call: bundle without a name
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @g() [ (i32 1) ]
+  ret void
+}
+declare void @g()
+;;; call: two deopt bundles
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  call void @g() [ "deopt"(), "deopt"() ]
+  ret void
+}
+declare void @g()
+;;; call: intrinsic through invoke
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  invoke void @llvm.trap() to label %a unwind label %a
+a:
+  ret void
+}
+declare void @llvm.trap()
+;;; switch: case label missing
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  switch i32 %n, label %a [ i32 1 ]
+a:
+  ret void
+}
+;;; switch: condition a vector
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  switch <4 x i32> %v, label %a []
+a:
+  ret void
+}
+;;; switch: commas between cases
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  switch i32 %n, label %a [ i32 1, label %a, i32 2, label %a ]
+a:
+  ret void
+}
+;;; switch: case wider
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  switch i32 %n, label %a [ i64 1, label %a ]
+a:
+  ret void
+}
+;;; br: one target of a condition
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br i1 %c, label %a
+a:
+  ret void
+}
+;;; br: label keyword missing
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br %a
+a:
+  ret void
+}
+;;; br: i32 1
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br i32 1, label %a, label %a
+a:
+  ret void
+}
+;;; indirectbr: of a number
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  indirectbr i32 %n, [label %a]
+a:
+  ret void
+}
+;;; ret: missing type
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  ret 1
+}
+;;; ret: i32 in void
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  ret i32 1
+}
+;;; resume: void
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  resume void undef
+}
+;;; unreachable: followed by a value
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  unreachable 1
+}
+;;; va_arg: no type
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = va_arg ptr %p
+  ret void
+}
+;;; freeze: metadata
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = freeze metadata !{}
+  ret void
+}
+;;; freeze: two
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = freeze i32 1, 2
+  ret void
+}
+;;; variable: initial value missing
+@a = global i32
+;;; variable: internal without a value
+@a = internal global i32
+;;; variable: weak without a value
+@a = weak global i32
+;;; variable: private constant without
+@a = private constant i32
+;;; variable: type token
+@a = global token none
+;;; variable: label
+@a = external global label
+;;; variable: its own undefined type
+@a = global %t undef
+;;; variable: local value
+@a = global i32 %x
+;;; variable: a string for a struct
+@a = global {i8} c"a"
+;;; variable: vector with too few
+@a = global <4 x i32> <i32 1>
+;;; variable: struct too few
+@a = global {i32, i32} {i32 1}
+;;; variable: nested type
+@a = global [2 x [2 x i32]] [[2 x i32] zeroinitializer, [3 x i32] zeroinitializer]
+;;; variable: none
+@a = global i32 none
+;;; variable: float nan word
+@a = global float nanx
+;;; variable: comdat of a declared one
+$a = comdat any
+@a = external global i32, comdat
+;;; variable: appending of scalars
+@a = appending global i32 0
+;;; variable: common with alignment and value
+@a = common global i32 1, align 4
+;;; variable: common constant again
+@a = common constant i32 0, align 4
+;;; variable: externally_initialized twice
+@a = externally_initialized externally_initialized global i32 0
+;;; variable: unknown thread model
+@a = thread_local(x) global i32 0
+;;; variable: code model
+@a = global i32 0, code_model "huge"
+;;; function: external_weak definition
+define extern_weak void @f() {
+  ret void
+}
+;;; function: appending
+define appending void @f() {
+  ret void
+}
+;;; function: common
+declare common void @f()
+;;; function: private declaration
+declare private void @f()
+;;; function: internal declaration
+declare internal void @f()
+;;; function: linkonce declaration
+declare linkonce void @f()
+;;; function: kernel variadic
+define ptx_kernel void @f(i32, ...) {
+  ret void
+}
+;;; function: two bodies
+define void @f() {
+  ret void
+}
+define void @f() {
+  ret void
+}
+;;; function: variable of its name
+@f = global i32 0
+declare void @f()
+;;; function: label parameter name twice
+declare void @f(i32 %a, i32 %a)
+;;; function: argument attribute behind its name
+declare void @f(i32 %a zeroext)
+;;; function: parameter type missing
+declare void @f(%a)
+;;; function: prefix without a value
+define void @f() prefix {
+  ret void
+}
+;;; function: align no number
+define void @f() align x {
+  ret void
+}
+;;; function: attribute group no number
+define void @f() #x {
+  ret void
+}
+;;; alias: of a number
+@a = alias i32, i32 5
+;;; alias: undefined
+@a = alias i32, ptr @b
+;;; alias: common
+@a = common alias i32, ptr @b
+@b = global i32 0
+;;; ifunc: no resolver
+@a = ifunc void ()
+;;; comdat: kind missing
+$a = comdat
+;;; comdat: quoted twice
+$"a" = comdat any
+$a = comdat any
+;;; type: body twice
+%a = type { i32 }
+%a = type { i64 }
+;;; type: opaque and a body
+%a = type opaque { i32 }
+;;; type: array of x
+%a = type [4 i32]
+;;; type: vector of metadata
+%a = type <2 x metadata>
+;;; type: function in a struct
+%a = type { void () }
+;;; type: angle brackets alone
+%a = type <>
+;;; type: pointer to metadata
+%a = type metadata*
+;;; type: address space negative
+%a = type ptr addrspace(-1)
+;;; type: too large an address space
+%a = type ptr addrspace(16777216)
+;;; md: forward to nothing
+!x = !{!7}
+;;; md: number twice in a list without comma
+!0 = !{!1 !2}
+!1 = !{}
+!2 = !{}
+;;; md: distinct without content
+!0 = distinct
+;;; md: bang alone inside
+!0 = !{!}
+;;; md: a bare string
+!0 = !{"a"}
+;;; md: named with a number inside
+!x = !{i32 1}
+;;; md: named of strings
+!x = !{!"a"}
+;;; md: symbol undefined
+!0 = !{ptr @nothing}
+;;; md: DILocation in no scope
+!0 = !DILocation(line: 1, column: 2)
+;;; md: wrong boolean
+!0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1, isOptimized: yes)
+!1 = !DIFile(filename: "a", directory: "b")
+;;; md: emission kind unknown
+!0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1, emissionKind: Some)
+!1 = !DIFile(filename: "a", directory: "b")
+;;; md: flags unknown
+!0 = !DIDerivedType(tag: DW_TAG_member, baseType: null, flags: DIFlagFoo)
+;;; md: negative size
+!0 = !DIBasicType(name: "x", size: -8)
+;;; md: subrange with a word
+!0 = !DISubrange(count: x)
+;;; md: enumerator of a string
+!0 = !DIEnumerator(name: "a", value: "1")
+;;; md: expression of an unknown code
+!0 = !DIExpression(DW_OP_foo)
+;;; md: expression of a string
+!0 = !DIExpression("a")
+;;; md: template without a name
+!0 = !DITemplateTypeParameter(name: 5, type: null)
+;;; md: an unknown node in an attachment
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = add i32 1, 2, !x !55
+  ret void
+}
+;;; md: location as an integer
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = add i32 1, 2, !dbg 5
+  ret void
+}
+;;; md: dbg record without brackets
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  #dbg_value
+  ret void
+}
+;;; md: dbg record unknown
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  #dbg_foo(i32 1)
+  ret void
+}
+;;; md: loop that is no node
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br label %a, !llvm.loop 5
+a:
+  ret void
+}
+;;; md: range with a float
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load i32, ptr %p, !range !0
+  ret void
+}
+!0 = !{float 1.0, float 2.0}
+;;; md: range of one
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load i32, ptr %p, !range !0
+  ret void
+}
+!0 = !{i32 1}
+;;; md: range empty node
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load i32, ptr %p, !range !0
+  ret void
+}
+!0 = !{}
+;;; md: align zero
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load ptr, ptr %p, !align !0
+  ret void
+}
+!0 = !{i64 0}
+;;; md: fpmath negative
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = fadd float %x, %x, !fpmath !0
+  ret void
+}
+!0 = !{float -1.0}
+;;; md: fpmath of two
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = fadd float %x, %x, !fpmath !0
+  ret void
+}
+!0 = !{float 1.0, float 2.0}
+;;; md: prof of a missing weight
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  br i1 %c, label %a, label %a, !prof !0
+a:
+  ret void
+}
+!0 = !{!"branch_weights", i32 1}
+;;; md: tbaa offset no number
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load i32, ptr %p, !tbaa !0
+  ret void
+}
+!0 = !{!1, !1, !"x"}
+!1 = !{!"int", !2, i64 0}
+!2 = !{!"root"}
+;;; md: tbaa of an add
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = add i32 %n, 1, !tbaa !0
+  ret void
+}
+!0 = !{!1, !1, i64 0}
+!1 = !{!"int", !2, i64 0}
+!2 = !{!"root"}
+;;; md: nonnull of a call that gives a number
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = call i32 @g(), !nonnull !0
+  ret void
+}
+declare i32 @g()
+!0 = !{}
+;;; md: dereferenceable of two
+define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
+  %r = load ptr, ptr %p, !dereferenceable !0
+  ret void
+}
+!0 = !{i64 1, i64 2}
+;;; md: flag behaviour a string
+!llvm.module.flags = !{!0}
+!0 = !{!"a", !"b", i32 1}
+;;; md: flag of two members
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, !"b"}
+;;; md: flag of min that is no number
+!llvm.module.flags = !{!0}
+!0 = !{i32 8, !"b", !"x"}
+;;; md: flag of max that is no number
+!llvm.module.flags = !{!0}
+!0 = !{i32 7, !"b", !"x"}
+;;; md: flag of append that is no node
+!llvm.module.flags = !{!0}
+!0 = !{i32 5, !"b", i32 1}
