@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import nvir
+from benchmarks.post_ra_stream import kernel_stream
 from nvir.assembler.postra import PostRaSchedule, loop_code, schedule
 from nvir.assembler.postra.check import check, compare
 from nvir.assembler.postra.fold import schedule_then_allocate
-from nvir.assembler.postra.stream import kernel_stream
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import natural_loops
 from nvir.sm.loopgraph import loop_graph

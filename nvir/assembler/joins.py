@@ -12,7 +12,6 @@
     of what was loaded
     min and max with 0 and 1                       .SAT of what made the value
     sin and cos of one value                       share their first step
-    a quotient by 1                                is its dividend
 
 Source  SASS of ptxas 13.0.88 (benchmarks/families.py), a test for each.
 Cost    constant for each reader of an instruction.
@@ -58,9 +57,9 @@ class Joins:
         f = i.form
         if f.guard is not None or i._results is not None:
             return False
-        v = i._operands[0] if i._operands else None
-        if v is None:
+        if not i._operands:
             return False
+        v = i._operands[0]
         kind = f.kind
         if kind is OpKind.COMPARE:
             return tests_logic(i) and self._tests(i, v, ops)
@@ -74,9 +73,6 @@ class Joins:
             return (narrows_for_float(i) or _extends_a_load(i)) and self._is(i, v)
         if kind is OpKind.EXTREMUM:
             return self._saturates(i)
-        if f.name == "div":
-            by = i._operands[1]
-            return "approx" in f.mods and self._known(by) == _ONE and self._is(i, v)
         return kind is OpKind.SUM and i.type.bits == _WORD and self._addresses(i)
 
     def _is(self, i: Instruction, v: Value) -> bool:
@@ -117,16 +113,14 @@ class Joins:
         made = v.definer
         if home < 0 or v in self.inner or made is None or made.form.name == "xor":
             return False
-        for n in range(len(ops) - 1, max(-1, len(ops) - 1 - _NEAR), -1):
-            op = ops[n]
-            if op.results == (home,):
-                if op.parent is not made or op.family not in ("", "LOP3"):
-                    return False
-                self.ids[i] = k = self.lowering.code.value(0)
-                results = (k,) if v.use_count == 1 else (home, k)
-                ops[n] = op.copy(results, op.sources, op.tuples)
-                return True
-        return False
+        at = next((n for n in range(len(ops) - 1, max(-1, len(ops) - 1 - _NEAR), -1)
+                   if ops[n].results == (home,)), -1)
+        if at < 0 or ops[at].parent is not made or ops[at].family not in ("", "LOP3"):
+            return False
+        self.ids[i] = k = self.lowering.code.value(0)
+        results = (k,) if v.use_count == 1 else (home, k)
+        ops[at] = ops[at].copy(results, ops[at].sources, ops[at].tuples)
+        return True
 
     def defers(self, i: Instruction) -> bool:
         """Whether a compare is made by the logic of predicates that alone reads it."""

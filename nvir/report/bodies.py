@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from nvir.assembler.unroll.decision import copies
 from nvir.ir import Module, NvirError, natural_loops
 from nvir.report.facts import unrolling
 from nvir.report.names import spoken
-from nvir.sm.body import FILES, VECTOR, BodyInstruction, MachineBody
+from nvir.sm.body import FILES, BodyInstruction, MachineBody
 from nvir.sm.profile import Profile
 
 
@@ -89,7 +90,7 @@ def work(i: BodyInstruction) -> str:
 
 @attrs.frozen
 class WorkCount:
-    """One kind of work: how often it is predicted and made, outside loops and within."""
+    """One kind of work: how often it is predicted and made, in all and within loops."""
 
     name: str
     predicted: int
@@ -131,9 +132,6 @@ class Line:
     work: list[str] = attrs.Factory(list)
     live: int = 0
     opcodes: list[str] = attrs.Factory(list)
-
-    def to_json(self) -> dict[str, Any] | None:
-        return attrs.asdict(self) if self.at else None
 
 
 def by_line(body: MachineBody) -> dict[int, Line]:
@@ -181,8 +179,8 @@ def side_by_side(predicted: MachineBody, real: MachineBody, source: Sequence[str
 def to_json(predicted: MachineBody, real: MachineBody, source: Sequence[str]) -> dict[str, Any]:
     """One kernel of schema nvir.bodies/1."""
     rows = [
-        {"line": n, "text": _text_of(n, source), "predicted": a.to_json(), "real": b.to_json()}
-        for n, a, b in _rows(predicted, real)
+        {"line": n, "text": _text_of(n, source), "predicted": attrs.asdict(a) if a.at else None,
+         "real": attrs.asdict(b) if b.at else None} for n, a, b in _rows(predicted, real)
     ]
     return {
         "name": real.name, "predicted": _summary(predicted), "real": _summary(real),
@@ -209,13 +207,9 @@ def _figures(body: MachineBody) -> str:
 
 
 def _peak(body: MachineBody) -> int:
-    counts = body.live_counts()
-    most = counts.max_live(VECTOR)
-    for block, found in zip(body.blocks, counts.blocks, strict=True):
-        for i, live in zip(block.instructions, found, strict=True):
-            if live[0] == most:
-                return i.line
-    return 0
+    """The line of the first instruction at which most vector registers are live."""
+    live = (n[0] for block in body.live_counts().blocks for n in block)
+    return max(zip(live, body.instructions(), strict=True), key=lambda x: x[0])[1].line
 
 
 def _apart(title: str, found: Sequence[WorkCount]) -> str:
@@ -232,10 +226,5 @@ def _apart(title: str, found: Sequence[WorkCount]) -> str:
 
 def _short(names: Iterable[str]) -> str:
     """ "LDG IADD3×2": runs of one kind as one."""
-    out: list[list[object]] = []
-    for name in names:
-        if out and out[-1][0] == name:
-            out[-1][1] = int(str(out[-1][1])) + 1
-        else:
-            out.append([name, 1])
-    return " ".join(f"{n}×{k}" if k != 1 else f"{n}" for n, k in out)
+    runs = ((name, len(list(run))) for name, run in groupby(names))
+    return " ".join(name if n == 1 else f"{name}×{n}" for name, n in runs)

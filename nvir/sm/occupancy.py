@@ -261,6 +261,13 @@ def static_shared_memory(kernel: Function, known: dict[int, Named] | None = None
     """Bytes of the `.shared` variables that the kernel and what it calls name, aligned in order.
     `known` keeps what functions of one module name for the next kernel, by their ids; those that
     lead to no variable are then passed by."""
+    return shared_layout(kernel, known)[1]
+
+
+def shared_layout(
+    kernel: Function, known: dict[int, Named] | None = None
+) -> tuple[dict[Variable, int], int]:
+    """Where these variables stand, and the end."""
     known = {} if known is None else known
     used: dict[int, Variable] = {}
     seen = {id(kernel)}
@@ -276,10 +283,12 @@ def static_shared_memory(kernel: Function, known: dict[int, Named] | None = None
     if not used:
         known.update(dict.fromkeys(seen, ([], [])))
     size = 0
+    places: dict[Variable, int] = {}
     for v in used.values():
         align = v.align or max(v.element_type.bits // 8, 1)
-        size = -(-size // align) * align + v.size
-    return size
+        places[v] = -(-size // align) * align
+        size = places[v] + v.size
+    return places, size
 
 
 def _named(function: Function) -> Named:

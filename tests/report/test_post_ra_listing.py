@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import nvir
-from nvir.assembler.postra.stream import kernel_stream
+from benchmarks.post_ra_stream import kernel_stream
 from nvir.cli import main
 from nvir.report.schedule.post_ra import SHOWN, listing, listing_json, listing_text
 from nvir.sm.profile import profile

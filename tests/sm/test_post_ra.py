@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 import nvir
+from benchmarks.post_ra_stream import kernel_stream
 from nvir.assembler.postra import LoopCode, PhysicalOp, Variant, loop_code, schedule
 from nvir.assembler.postra.check import check, compare, emit, require, run_sequential
 from nvir.assembler.postra.code import parallel_moves
@@ -23,7 +24,6 @@ from nvir.assembler.postra.place import (
     stage_slots,
 )
 from nvir.assembler.postra.records import Route, decode, encode
-from nvir.assembler.postra.stream import kernel_stream
 from nvir.assembler.regalloc import allocate
 from nvir.ir.errors import NvirError, Unsupported
 from nvir.ir.text.trace import Trace

@@ -1,7 +1,7 @@
 """What becomes part of another operation: each rule and what is like it, with the real work.
 
 The third column is what ptxas 13.0.88 makes of the kernel at sm_80, as `nvir diff --model` counts
-it, without the uniform datapath.
+it, without the uniform datapath; one kind alone is told where the rest is not in question.
 """
 
 from __future__ import annotations
@@ -17,6 +17,15 @@ from nvir.report.bodies import work
 from nvir.sm import profile
 from nvir.sm.body import MachineBody
 from nvir.toolchain import bodies, ptxas
+
+ROW = ("mov.u32 %r9, s; shl.b32 %r5, %r2, 6; add.s32 %r6, %r9, %r5; "
+       "st.shared.u32 [%r6+32], %r3; bar.sync 0; ")
+TO_GLOBAL = "st.global.v2.f32 [%rd1], {%f1, %f2}; st.global.v2.f32 [%rd1+8], {%f3, %f4};"
+
+
+def loads(*offsets: int) -> str:
+    return " ".join(f"ld.shared.f32 %f{k}, [%r6+{o}];" for k, o in enumerate(offsets, 1))
+
 
 HEAD = """.version 8.0
 .target sm_80
@@ -87,14 +96,6 @@ CASES = (
      "ld.global.v2.f32 {%f1, %f2}, [%rd1]; sin.approx.f32 %f3, %f1; "
      "cos.approx.f32 %f4, %f2; st.global.v2.f32 [%rd1], {%f3, %f4};",
      "EXIT FMUL×2 LDG MOV×3 MUFU×2 STG"),
-    ("divided by 1",
-     "ld.global.v2.f32 {%f1, %f2}, [%rd1]; add.f32 %f2, %f1, %f2; "
-     "div.approx.f32 %f3, %f2, 0f3F800000; st.global.f32 [%rd1], %f3;",
-     "EXIT FADD LDG MOV×3 STG"),
-    ("divided by 3",
-     "ld.global.v2.f32 {%f1, %f2}, [%rd1]; add.f32 %f2, %f1, %f2; "
-     "div.approx.f32 %f3, %f2, 0f40400000; st.global.f32 [%rd1], %f3;",
-     "EXIT FADD FMUL LDG MOV×3 STG"),
     ("a product in two sums",
      "mul.lo.s32 %r5, %r2, %r3; add.s32 %r6, %r5, %r3; add.s32 %r7, %r5, %r4; "
      "xor.b32 %r8, %r6, %r7; st.global.u32 [%rd1], %r8;",
@@ -151,6 +152,16 @@ CASES = (
     ("what nothing reads",
      "add.s32 %r5, %r2, %r3; st.global.u32 [%rd1], %r4;",
      "EXIT MOV×3 S2R STG"),
+    ("four words side by side", f"{ROW} {loads(12, 0, 8, 4)} {TO_GLOBAL}", "LDS"),
+    ("where the row is a multiple of 8",
+     f"{ROW} {loads(12, 0, 8, 4)} {TO_GLOBAL}".replace("%r2, 6", "%r2, 3"), "LDS×2"),
+    ("of 4", f"{ROW} {loads(12, 0, 8, 4)} {TO_GLOBAL}".replace("%r2, 6", "%r2, 2"), "LDS×4"),
+    ("a pair and a word", f"{ROW} {loads(0, 4, 12, 16)} {TO_GLOBAL}", "LDS×2"),
+    ("words of two pairs", f"{ROW} {loads(4, 8, 16, 28)} {TO_GLOBAL}", "LDS×4"),
+    ("a store between",
+     f"{ROW} {loads(0, 4)} st.shared.u32 [%r3], %r2; ld.shared.f32 %f3, [%r6+8]; "
+     f"ld.shared.f32 %f4, [%r6+12]; {TO_GLOBAL}",
+     "LDS×2"),
 )
 
 
@@ -170,11 +181,17 @@ def real_work(text: str) -> Counter[str]:
     return found
 
 
+def agrees(found: Counter[str], real: str) -> bool:
+    """Whether it is all of the real work, or of the one kind that is told."""
+    wanted = real_work(real)
+    return found == wanted or (len(wanted) == 1 and found.items() >= wanted.items())
+
+
 @pytest.mark.parametrize(("body", "real"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_the_prediction_does_the_work_of_the_real_code(body: str, real: str) -> None:
     f = nvir.read_ptx(text_of(body))["k"]
     f.analyze_cfg()
-    assert counted(predicted_body(f, profile("sm_80"))) == real_work(real)
+    assert agrees(counted(predicted_body(f, profile("sm_80"))), real)
 
 
 @pytest.mark.oracle
@@ -184,4 +201,4 @@ def test_the_real_work_is_as_it_says(body: str, real: str, tmp_path: Path) -> No
     path.write_text(text_of(body))
     made = ptxas(path, "sm_80")
     assert made.cubin is not None, made.error
-    assert counted(bodies(made.cubin, "sm_80")["k"]) == real_work(real)
+    assert agrees(counted(bodies(made.cubin, "sm_80")["k"]), real)

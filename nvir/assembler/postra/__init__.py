@@ -9,7 +9,6 @@
     place        phases B and C: liveness by stage, a cycle for each operation
     control      stall counts and scoreboards
     schedule     all of it: `schedule(loop_code(loop, profile))`
-    stream       the kernel for the cycle simulator
     check        an independent judge, and an executor that compares with the sequential loop
 """
 

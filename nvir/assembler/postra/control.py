@@ -11,7 +11,7 @@ for it; on physical registers that is at most one interval, so arcs around the k
 Where six are too few, arcs share one: a barrier counts what is in flight on it, and who waits for
 it waits for all of that. The barrier is taken with which that costs least by itself; what all of
 them add to a pass, `extra`, is found by letting passes follow each other until they take the same
-time. `waits` are the same waits for whoever simulates the kernel (`nvir.assembler.postra.stream`).
+time. `waits` are the same waits for whoever simulates the kernel.
 The yield hint is not modelled: the real tool's rule for it is not known.
 
 Cost    arcs times barriers, on slots as bits.

@@ -51,6 +51,7 @@ from nvir.assembler.regalloc.tables import (
     SYSTEM,
 )
 from nvir.assembler.regalloc.words import low_words, takes_sign
+from nvir.assembler.vectors import Vectors
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
@@ -100,6 +101,7 @@ class Lowering:
         self.fronts: dict[Block, Block] = {}
         self.long = LongArithmetic(self)
         self.joins = Joins(self)
+        self.vectors = Vectors(function).groups
         self.displaced = Displacements()
         self.half: Instruction | None = None  # a conversion that has none packed with it yet
 
@@ -149,6 +151,9 @@ class Lowering:
 
     def _instruction(self, i: Instruction, facts: Facts, ops: list[Op]) -> None:
         if i in self.dead:
+            return
+        if i in self.vectors:
+            self._vector(i, facts, ops)
             return
         if facts.product and self.long.multiplies(i, ops):
             return
@@ -240,6 +245,16 @@ class Lowering:
             family=family, pairs=facts.pairs,
         )
         ops.append(op)
+
+    def _vector(self, i: Instruction, facts: Facts, ops: list[Op]) -> None:
+        """One of several loads that are made as one, where the first of them stands."""
+        if i in self.ids:
+            return
+        self._plain(i, facts, ops)
+        for x in self.vectors[i]:
+            if x is not i:
+                self.ids[x] = self.code.value(width_of(x.type))
+        ops[-1].results, ops[-1].grouped = tuple(self.ids[x] for x in self.vectors[i]), True
 
     def _alone(self, i: Instruction) -> bool:
         """Whether a called routine may take uniform operands where they are: of several calls in
@@ -359,10 +374,8 @@ class Lowering:
         made = i._operands[1].definer
         if made is None or i._operands[1] not in self.inner or i.type.bits != 32:
             return
-        if any(isinstance(self.root.get(v, v), Constant) for v in made._operands):
-            return
         known = [k for v in made._operands if (k := self.home(v)) >= 0]
-        if known:
+        if known and not any(isinstance(self.root.get(v, v), Constant) for v in made._operands):
             k = self.code.value(1)
             ops.append(Op((k,), (known[0],), i, latency=ALU, family="IADD3"))
             sources[sources.index(known[0])] = k
