@@ -290,7 +290,7 @@ class _Search:
         queues = {x.name: self._settings(x) for x in self._asked(len(self.found.loops))}
         if self.jointly:
             if queues:
-                yield len(queues) / self.size(), queues
+                yield 1.0, queues
             return
         chosen = self._asked()
         total = sum(map(_work, chosen))
