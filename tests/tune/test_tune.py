@@ -310,6 +310,18 @@ def test_what_room_there_is_goes_to_all_loops_and_what_is_left_out_is_said():
     assert any(f"{left} settings were not tried" in line for line in lines)
 
 
+def test_large_kernels_have_their_turn_beside_small_ones():
+    """Room for the small kernels' loops one by one, and for some turns of the large one's."""
+    text = (EXAMPLES / "softmax.sm_80.ptx").read_text()
+    kernel = UNKNOWN[UNKNOWN.index(".visible"):]
+    module = read_ptx(text + "".join(kernel.replace("k(", f"k{n}(", 1) for n in range(16)))
+    size = sum(map(len, module["softmax"].blocks))
+    found = tune(module, SM_80, "sm_80", Launches(most=20 * size), judge="model").kernels
+    for k in found:
+        tried = {p for c in k.candidates for p in c.settings.loops}
+        assert {(x.name, LoopSetting(8)) for x in k.loops} <= tried, k.name
+
+
 @needs_ptxas
 def test_settings_of_all_loops_at_a_time_find_what_those_of_each_do():
     """Where there is no room for each loop by itself, a candidate tells of every loop in it."""
