@@ -198,9 +198,11 @@ def select(s: Simplifier, b: Block) -> bool:
         return False
     if any(isinstance(x.type, StructType | ArrayType) for x, y in chosen if _needs_select(x, y)):
         return False
-    total = sum(cost(i) for side in sides for i in side if i is not side.last)
-    if total > SPECULATED:
-        return False
+    total = 0
+    for i in (i for side in sides for i in side if i is not side.last):
+        total += cost(i)
+        if total > SPECULATED:
+            return False
     cond = last.operands[0]
     for side in sides:
         for i in side:

@@ -409,7 +409,8 @@ class Matcher:
         key: Any
         if len(operands) == 2:
             x, y = operands
-            key = (i.form, _kind(x), _kind(y), x is y)
+            key = (i.form, x.form.name if x.__class__ is Instruction else _kind(x),
+                   y.form.name if y.__class__ is Instruction else _kind(y), x is y)
         else:
             key = (i.form, *map(_kind, operands))
         found = self._found.get(key)
