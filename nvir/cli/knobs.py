@@ -99,7 +99,7 @@ def _cells(k: Knob, values: Knobs) -> tuple[str, ...]:
     changed = "" if value == default else _shown(value)
     status = ", ".join(k.readers) if k.readers else "inert"
     if k.is_silent(values.policy):
-        status += " under policy documented"
+        status += f" under policy {k.policy}"
     meaning = f"{k.meaning} [inert: {k.inert}]" if k.inert else k.meaning
     return k.name, number, k.type, _shown(default), changed, k.origin, status, meaning
 

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 @click.option("--dot", is_flag=True, help="Print the dependence graph as DOT instead.")
 @click.option("--svg", is_flag=True, help="Draw it; the default where the output is named *.svg.")
 @click.option("--trace", is_flag=True, help="Print iterations as a Chrome trace instead. With "
-              "--post-ra: under policy documented, and what each noted step did to standard error.")
+              "--post-ra: under policy documented, on sm_80_notes or the profile that is given, "
+              "and what each noted step did to standard error.")
 @click.option("--lifetimes", is_flag=True, help="Print how long each register lives as well.")
 @click.option(
     "--solver", type=click.Choice(["none", "auto", "cpsat"]), default="none", show_default=True,
@@ -90,6 +91,8 @@ def command(
 
     module = read_module(file, arch, "ori")
     function, loop = choose_loop(module, which, kernel, file)
+    if profile is None and post_ra and trace:
+        profile = "sm_80_notes"
     machine = profile_named(profile) if profile else profile_for(arch or module.target)
     noted = machine.name == "sm_80_notes" or (post_ra and trace)
     policy = "documented" if noted else "observed"

@@ -256,7 +256,8 @@ def test_the_scheduler_behind_allocation_leaves_events(tmp_path):
     words = [str(tmp_path / "k.ptx"), "--loop", "1"]
     run = CliRunner().invoke(main, ["explain", *words, "--policy", "documented", "--no-vary"])
     shown = run.output.partition("behind register allocation, SoftwarePipeline")[2]
-    run = CliRunner().invoke(main, ["schedule", *words, "--post-ra", "--trace"])
+    run = CliRunner().invoke(
+        main, ["schedule", *words, "--post-ra", "--trace", "--profile", "sm_80"])
     for row in ("PRA-02  A dependences (level l1): [RAW R", "PRA-03  B liveness",
                 "PRA-08  C record", "PRA-10  C placement"):
         assert row in shown
@@ -267,6 +268,8 @@ def test_the_scheduler_behind_allocation_leaves_events(tmp_path):
              "PRA-07 C place", "PRA-08 C record", "PRA-10 C placement"]
     assert list(dict.fromkeys(steps)) == order
     assert steps.count("PRA-10 C placement") == 1  # of the interval received
+    run = CliRunner().invoke(main, ["schedule", *words, "--post-ra", "--trace"])
+    assert "· sm_80_notes ·" in run.stdout.splitlines()[0]
 
 
 def test_a_knob_that_nothing_reads_is_said(tmp_path):

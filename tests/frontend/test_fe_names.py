@@ -144,11 +144,9 @@ def test_a_section_is_kept():
 
 @pytest.mark.seed("FN-21", "GAP-13")
 def test_alignments_of_temporaries():
-    assert [alloca_align(s, a, "documented") for s, a in ((12, 4), (4096, 8), (1, 1), (0, 1))] == (
-        [8, 4096, 1, 1]
-    )
-    observed = [alloca_align(s, a, "observed") for s, a in ((12, 4), (4096, 8), (32, 32), (0, 4))]
-    assert observed == [8, 16, 32, 1]
+    sizes = ((12, 4), (72, 8), (4096, 8), (32, 32), (1, 1), (0, 4))
+    assert [alloca_align(s, a) for s, a in sizes] == [8, 16, 16, 32, 1, 1]
+    assert [alloca_align(s, a, literal=True) for s, a in sizes] == [8, 64, 4096, 32, 1, 1]
 
 
 # --------------------------------------------------------------------- prolog

@@ -1074,3 +1074,18 @@ def test_instance_2_marks_registers_of_a_preheader_that_all_lanes_reach(ahead, m
         assert marks == {"mul": both, "setp": {"hoisted"}, "selp": both}  # predicates: no class 2-4
         assert [set(m) for m in moved.inputs["marks"].values()] == [both, {"hoisted"}, both]
         assert nvir.print_ir(nvir.parse_ir(nvir.print_ir(module))) == nvir.print_ir(module)
+
+
+@pytest.mark.seed("LIC-30", "LIC-28")
+def test_the_header_of_a_loop_inside_is_looked_at_for_the_one_around_it():
+    """Where no stage has looked at the inner loop, which a knob keeps out, its own header is."""
+    inner = "ld.global.nc.u32 %r10, [%rd2];"
+    for knobs, gone in (({"HoistLate@M": 0}, True), ({"HoistLate": 0}, False)):
+        module = nested(inner=inner)
+        with Trace() as trace:
+            nvir.run_passes(module, "licm<id=3>", policy="documented", knobs=knobs, verify=True)
+        calls = [e for e in trace.of("LIC-05") if e.step == "block" and e.inputs["block"] == "M"]
+        assert [e.at for e in calls] == (["L"] if gone else [])
+        (load,) = (i for i in module["k"].instructions() if i.form.spelling == "ld.global.nc.u32")
+        module["k"].analyze_cfg()
+        assert (load.block.loop_depth == 0) is gone

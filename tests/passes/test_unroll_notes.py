@@ -1199,6 +1199,7 @@ def test_what_the_body_writes_is_a_mask():
 @pytest.mark.parametrize(("text", "code"), [
     ("L:\n" + MAD + "setp.lt.s32 %p1, %r3, %r4; @%p1 bra L;\n", "14"),
     (loop(MAD, step="%r4"), "16"), (loop(MAD, test="gt.s32"), "19"), (loop(MAD, step="0"), "14"),
+    (loop("setp.eq.s32 %p5, %r4, %r3; @%p5 add.s32 %r2, %r2, 1;" + MAD), "17"),
     ("mov.u32 %r2, 0;\nL:\nadd.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; "
      "mul.lo.s32 %r1, %r1, 3; @%p1 bra L;\n", "18"),
     (loop(MAD), "14"),

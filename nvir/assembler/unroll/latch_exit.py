@@ -75,6 +75,7 @@ def direction(compare: str) -> int:
     return DESCENDING if sign in ("gt", "ge", "hi", "hs") else UNKNOWN
 
 
+BESIDE = "the body writes the variable beside its step"
 RUN_TIME, MADE = "the stride is known at run time only", "the stride is made in the body"
 Wrong = tuple[UnrollCode, str]  # why the exit cannot be counted
 
@@ -124,7 +125,7 @@ def counted_exit(
         return wrong
     checked = verify_stride(loop, found, bound, scored)
     if checked.mask & INIT_WRITTEN:
-        return UnrollCode.IRREGULAR, "the body writes the variable beside its step"
+        return UnrollCode.IRREGULAR, BESIDE
     if checked.mask & LIMIT_WRITTEN:
         return UnrollCode.DEGENERATE, "the body writes the bound"
     stride = stride_sign(found, trip, loop)
@@ -358,10 +359,10 @@ def _side(
 
 
 def what_is_wrong(loop: Loop) -> Wrong:
-    """The code of a loop without a trip count: what is wrong with its bound or its stride, else
-    that no exit tests a variable."""
+    """The code of a loop without a trip count: what is wrong with its bound, its stride or what
+    writes its variable, else that no exit tests a variable."""
     found = counted_exit(loop, trip_count(loop), floats=True, strict_stride=True)
     told = (UnrollCode.NO_BOUND, UnrollCode.DEGENERATE, UnrollCode.STRIDE_SIGN)
-    if isinstance(found, tuple) and found[0] in told:
+    if isinstance(found, tuple) and (found[0] in told or found[1] is BESIDE):
         return found
     return UnrollCode.NO_INDUCTION, "no exit test compares an induction variable with a bound"

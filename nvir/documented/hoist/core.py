@@ -107,6 +107,7 @@ class Core:
         children = self.within[loop.header]
         by_block: dict[Block, list[Instruction]] = {}
         deeper = {b for x in children for b in x.blocks}
+        deeper -= {x.header for x in children if self.markers[x.header] == CLEARED}
         moved = self.nest.moved
         for i in region.items:
             at = moved.get(i)

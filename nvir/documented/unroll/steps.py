@@ -156,9 +156,10 @@ def tex_budget(fetches: int, rules: Rules) -> int:
 def unknown_factor(r: BodyRecord, cost: int, hot: bool, multi: bool, rules: Rules) -> int:
     """Steps K2 to K4, count unknown."""
     factor = 0 if rules.literal else rules.unknown_count
+    assumed = False  # the factor is UnrollUnknownCount: need_epilogue is cleared then
     if r.tex > 0 and cost <= SMALL_WITH_TEX:
         if not (hot and multi):
-            factor = rules.unknown_count
+            factor, assumed = rules.unknown_count, True
         elif TEX_GAIN * r.tex >= cost:
             factor = CLAMPED
         else:
@@ -166,10 +167,12 @@ def unknown_factor(r: BodyRecord, cost: int, hot: bool, multi: bool, rules: Rule
     else:
         small = tex_budget(r.tex, rules) > cost
         factor = rules.unknown_count if small else min(factor, CLAMPED)
+        assumed = small
         note("UNR-25", "K3", factor, small=small, cost=cost)
     if factor == 0 and rules.non_innermost:
         factor = CLAMPED
         note("UNR-26", "K4", factor, non_innermost=rules.non_innermost)
+    note("UNR-24", "K need_epilogue", not assumed, factor=factor)
     return factor
 
 

@@ -4,8 +4,8 @@ The marker `allocapt` stands where the allocas end. The notes have it as a bitca
 undef to void, which no LLVM accepts; here it bitcasts an undefined i1 to i1, and the end of the
 function's emission removes it.
 
-Alignment   Policy `documented`: the greatest power of two not above the size. `observed`: the
-            type's own alignment or that power of two up to 16, whichever is more; 1 for size 0.
+Alignment   The type's own, or the greatest power of two not above the size up to 16, whichever is
+            more; 1 for size 0 (GAP-13). Literally, which no policy is, without that end of 16.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 MARKER = "allocapt"
 
 
-def alloca_align(size: int, natural: int, policy: str) -> int:
+def alloca_align(size: int, natural: int, literal: bool = False) -> int:
     """The alignment in bytes of a temporary of `size` bytes whose type asks for `natural`."""
     if size <= 0:
         return 1
     power = 1 << (size.bit_length() - 1)
-    return max(natural, power if policy == "documented" else min(power, 16))
+    return max(natural, power if literal else min(power, 16))
 
 
 def insert_marker(g: IRGenState) -> Instruction:
@@ -44,7 +44,7 @@ def remove_marker(g: IRGenState) -> None:
 def create_alloca(g: IRGenState, t: Type, name: str, size: int, natural: int,
                   count: Value | None = None) -> Instruction:
     """An alloca before the marker, or where code is being built if it has a count."""
-    align = alloca_align(size, natural, g.options.policy)
+    align = alloca_align(size, natural)
     note("FN-21", "temporary", f"align {align}", name=name, size=size, natural=natural)
     b = g.builder
     if count is not None or g.allocapt is None:
