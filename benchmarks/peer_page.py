@@ -62,8 +62,9 @@ documented`.
 
 On 2026-11-27, with some fifteen processes on the 2 cores: of 140 files of LLVM text that clang made
 at -O1, -O2, -O3, with -ffast-math and at -Os, reading takes 8.3 to 8.5 times llvmlite's time, and
--O3 does 18,300 to 21,600 instructions a second; the version at the day's end before it 8.1 to 8.6
-and 12,400 to 18,900 in the same hour: `benchmarks/llvm_producers.py FOLDER --only speed`.
+-O3 does 18,300 to 21,600 instructions a second; before passes were made to do less, 8.1 to 8.6
+times and 12,400 to 18,900 a second in the same minutes: `benchmarks/llvm_producers.py FOLDER --only
+speed`.
 
 Python's collector rests while modules are read, changed and printed (`nvir.ir.bulk`), for what they
 make mostly stays. All objects are walked once 500,000 are new; what was made is not walked when the
