@@ -149,7 +149,7 @@ _ARCHS = {"llvm7": "sm_90", "llvm20": "sm_100"}
 _APART = re.compile(
     r"__.*|llvm\.(dbg|codeview|experimental|fake|stack|pow|thread).*|llvm\.nvvm\.(reflect|wgmma|"
     r"ptr\.\w+\.to\.param|ptr\.param|setmaxnreg|redux.sync.f|(atomic\.(inc|dec)|flo).*|"
-    r"wmma.*\.f(16|32)\.f(16|32)\.satfinite|tex\.\w+\.array|(ldg|ldu)\.global\.p|"
+    r"wmma.*\.f(16|32)\.f(16|32)\.satfinite|tex\.(?!unified)|(ldg|ldu)\.global\.p|"
     r"atomic\.load\.add).*")
 
 
