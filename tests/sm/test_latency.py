@@ -125,7 +125,7 @@ def test_the_families_are_these_and_end_there():
         (0x13D, 0x13E, (10, 10, 10), real),
         (0x143, 0x143, real, real), (0x15E, 0x15E, real, real),
     ]
-    assert LAST_OPCODE == of[-1][1]
+    assert of[-1][1] == LAST_OPCODE
     assert [(f.first, f.last) for f in FAMILIES if f.category == "integer ALU"] == [(3, 0x24)]
 
 

@@ -75,7 +75,7 @@ def direction(compare: str) -> int:
     return DESCENDING if sign in ("gt", "ge", "hi", "hs") else UNKNOWN
 
 
-BESIDE = "the body writes the variable beside its step"
+BESIDE = "the body writes what its test compares on several paths"
 RUN_TIME, MADE = "the stride is known at run time only", "the stride is made in the body"
 Wrong = tuple[UnrollCode, str]  # why the exit cannot be counted
 
