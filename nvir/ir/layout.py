@@ -135,6 +135,8 @@ def fields(t: ty.Type) -> tuple[tuple[int, ty.Type], ...]:
     work = [(0, t)]
     while work:
         at, t = work.pop()
+        if isinstance(t, ty.StructType | ty.ArrayType) and not size_of(t):
+            continue  # however many members there are, none is a leaf
         if isinstance(t, ty.StructType):
             places = struct_layout(t).offsets
             members = [*zip(places, t.elements or (), strict=True)]

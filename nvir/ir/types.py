@@ -8,8 +8,14 @@ checked on classes. The `nvvm` level has LLVM's first-class types.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+from nvir.ir.errors import Unsupported
+
+
+class TooWide(Unsupported, ValueError):
+    """An integer type that LLVM has no room for."""
 
 
 class Type:
@@ -216,8 +222,10 @@ def int_type(bits: int) -> IntType:
     """The type `i<bits>`, 1 to 2**23 - 1 bits as in LLVM."""
     t = _interned.get(bits)
     if t is None:
-        if not 1 <= bits < 1 << 23:
+        if bits < 1:
             raise ValueError(f"an integer of {bits} bits does not exist")
+        if bits >= 1 << 23:  # that of a file, or what a pass needs for one
+            raise TooWide(f"an integer of {bits} bits")
         t = _interned[bits] = IntType(f"i{bits}", bits)
     return t  # type: ignore[return-value]  # the key's kind decides the class
 
@@ -296,3 +304,19 @@ def parse_type(text: str) -> Type:
     if text.startswith("ptr addrspace(") and text.endswith(")"):
         return pointer(int(text[14:-1]))
     raise ValueError(f"no type is spelled {text!r}")
+
+
+def types_in(types: Iterable[Type]) -> Iterator[Type]:
+    """The types and those of their elements, each once: structs of structs may have very many."""
+    work = [*types][::-1]
+    seen: set[Type] = set()
+    while work:
+        t = work.pop()
+        if t in seen:
+            continue
+        seen.add(t)
+        yield t
+        if isinstance(t, StructType):
+            work.extend(reversed(t.elements or ()))
+        elif isinstance(t, ArrayType | VectorType):
+            work.append(t.element)

@@ -489,10 +489,5 @@ class Grammar:
 
 def opaque_in(t: ty.Type) -> ty.StructType | None:
     """The struct without a body that a type is or has in it."""
-    while isinstance(t, ty.ArrayType | ty.VectorType):
-        t = t.element
-    if not isinstance(t, ty.StructType):
-        return None
-    if t.elements is None:
-        return t
-    return next(filter(None, map(opaque_in, t.elements)), None)
+    structs = (x for x in ty.types_in((t,)) if isinstance(x, ty.StructType))
+    return next((x for x in structs if x.elements is None), None)

@@ -40,6 +40,7 @@ from nvir.ir.types import (
     StructType,
     Type,
     pointer,
+    types_in,
 )
 from nvir.llvm.attribute_reader import AttributeReader
 from nvir.llvm.attributes import OF_TYPE, ONCE, function_problem, has
@@ -278,7 +279,7 @@ class _ModuleReader(SymbolReader):
         body = self._members(0)
         if packed:
             self.expect(">")
-        if not _contains(body, t):  # what contains itself has no size: as good as opaque
+        if t not in types_in(body):  # what contains itself has no size: as good as opaque
             t.set_body(body, packed)
 
     def _node(self, token: str) -> None:
@@ -536,16 +537,3 @@ class _ModuleReader(SymbolReader):
 
 def _stem(path: str) -> str:
     return path.rsplit("/", 1)[-1] or "module"
-
-
-def _contains(body: list[Type], t: Type) -> bool:
-    work: list[Any] = list(body)
-    while work:
-        x = work.pop()
-        if x is t:
-            return True
-        work.extend(getattr(x, "elements", None) or ())
-        inner = getattr(x, "element", None)
-        if inner is not None:
-            work.append(inner)
-    return False

@@ -57,11 +57,22 @@ LLVM = {
     "an integer of many digits":
         f"define void @f() {{\n  %a = add i32 {'9' * N}, 1\n  ret void\n}}\n",
 }
+MEMBERS = "%t0 = type {{ {} }}\n" + "".join(
+    f"%t{k} = type {{{{ %t{k - 1}, %t{k - 1} }}}}\n" for k in range(1, 41)
+) + "define void @f(ptr %p) {{\n  %x = load %t40, ptr %p\n  ret void\n}}\n"
+MOVED = (
+    "define void @f(ptr %p) {{\n  %x = load {0}, ptr %p\n  store {0} %x, ptr %p\n  ret void\n}}\n"
+)
+LLVM |= {
+    "members": MEMBERS.format("i32"),
+    "elements": MOVED.format("[1000000000 x i32]"),
+}
 JSON = {"nested": "[" * N + "]" * N, "an integer of many digits": f'{{"schema": {"9" * N}}}'}
 CASES = [
     *((name, "k.ptx", text, "report") for name, text in PTX.items()),
     *((name, "k.nvir", text, "opt") for name, text in OWN.items()),
     *((name, "k.ll", text, "opt -p select --emit ptx") for name, text in LLVM.items()),
+    ("bits", "k.ll", MOVED.format("i8388607"), "opt -p legalize<dialect=llvm7>"),
     *((name, "k.json", text, command) for name, text in JSON.items()
       for command in ("compile", "schedule")),
 ]
@@ -98,6 +109,9 @@ def test_absurd_files_end_in_an_error(name, text, command, tmp_path):
 
 
 TAKEN = {
+    "members of no size": (
+        "k.ll", MEMBERS.format("[1000000000 x [0 x i32]]"), ["opt", "-p", "select", "--emit", "ptx"]
+    ),
     "scopes": ("k.ptx", kernel("{\n" * N + "}\n" * N), ["report"]),
     "shared memory": ("k.ptx", kernel(".shared .b8 s[99999999999];\nmov.u32 %r1, s;"), ["report"]),
     "zeroes": (

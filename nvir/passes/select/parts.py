@@ -78,6 +78,8 @@ def parts(t: ty.Type) -> tuple[RegisterPart, ...]:
 
 
 def _walk(t: ty.Type, at: int) -> Iterator[RegisterPart]:
+    if isinstance(t, ty.StructType | ty.ArrayType) and not size_of(t):
+        return  # however many members there are, none has parts
     if isinstance(t, ty.StructType):
         for e, offset in zip(t.elements or (), struct_layout(t).offsets, strict=True):
             yield from _walk(e, at + offset)

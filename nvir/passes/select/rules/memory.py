@@ -238,6 +238,7 @@ def spelled(part: RegisterPart) -> str:
 def _fields_with_bits(t: ty.Type) -> tuple[tuple[int, ty.Type], ...]:
     """Where the leaves of a type lie, if one is a vector whose elements are no whole bytes: it lies
     in memory bit by bit, as an integer does. Else nothing: each part has a place of its own."""
+    parts(t)  # too many are refused
     found = fields(t)
     return found if any(map(_is_in_bits, (leaf for _, leaf in found))) else ()
 
