@@ -99,7 +99,8 @@ class Workers:
         if self._pool is None:
             self._pool = _Pool(self.count)
         try:
-            return self._pool.executor.submit(_guarded, work, job)
+            with _uninterrupted():
+                return self._pool.executor.submit(_guarded, work, job)
         except BrokenProcessPool as e:
             broken: futures.Future[Any] = futures.Future()
             broken.set_exception(e)
@@ -129,6 +130,20 @@ class _Pool:
         # One call that waits: after one that does not, a second is nothing, and the executor's
         # thread may still read its pipe while the interpreter closes it.
         self.executor.shutdown(cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold interrupts back while a process starts: it takes that over, and would else end with a
+    traceback where one comes before `_prepare`."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _prepare() -> None:

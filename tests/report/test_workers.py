@@ -81,3 +81,15 @@ def test_a_job_that_kills_its_worker_costs_itself_and_workers_serve_again() -> N
     assert first.pop(3) == (None, DIED)
     assert first == {n: (2 * n, None) for n in (0, 1, 2, 4, 5)}
     assert again == {7: 14, 8: 16}
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="of POSIX")
+def test_a_worker_starts_with_interrupts_held_back():
+    with Workers(1) as crew:
+        (done,) = crew.run(held_back, [0])
+    assert done.result
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def held_back(_: int) -> bool:
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
