@@ -213,7 +213,7 @@ class DefinitionReader(Grammar):
                     self.count += 1
                 else:
                     self._named(result or number, made, k)
-            elif result:
+            elif result and not any(v.type is VOID for v in made.operands):
                 raise Stop(f"{made.form.name} has no result", k)
             self.place(made)
         if t[self.k] == ",":

@@ -6,7 +6,7 @@ import re
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from nvir.ir import Argument, CallInfo, Function, Instruction, Value, constant, nvvm_form
+from nvir.ir import Argument, CallInfo, Function, Instruction, Value, constant, nvvm_form, undef
 from nvir.ir import types as ty
 from nvir.ir.intrinsics import find, has_literals, mismatch
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
@@ -92,6 +92,8 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
         isinstance(callee, InlineAsm) if f is None else _fits(f, result, operands))
     if f is not None and not direct:
         _mismatch(b, f, result, operands, callee_at)
+    if intrinsic and any(v.type is ty.VOID for v in operands):
+        return undef(result)  # an operand is of a broken line
     if intrinsic and not fits:
         # A declaration without a call may say anything.
         wrong = declaration_problem(f) or literal_problem(f.name, operands)

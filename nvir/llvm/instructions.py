@@ -269,9 +269,9 @@ def _extractvalue(body: DefinitionReader, row: str) -> Instruction:
     v = body.typed()
     path = _path(body)
     t = member(v.type, path)
-    if t is None:
+    if t is None and v.type is not ty.VOID:
         raise Stop(f"{v.type} has no member {', '.join(map(str, path))}", at)
-    return Instruction(nvvm_form(row), (v,), t, aux=path)
+    return Instruction(nvvm_form(row), (v,), t or ty.VOID, aux=path)
 
 
 def _insertvalue(body: DefinitionReader, row: str) -> Instruction:

@@ -21,9 +21,10 @@ def expression_problem(
         return gep_problem(aux, operands)
     if not form.pure or form.terminator or form.is_phi:
         return f"{row} is no constant expression"
+    count = sum(o.role == "use" for o in form.op.operands)
+    if len(operands) != count:
+        return f"{row} takes {count} operand{'s' * (count > 1)}"
     if row in CASTS:
-        if len(operands) != 1:
-            return f"{row} takes one operand"
         return cast_problem(row, operands[0].type, t)
     if form.name not in ("select", "extractelement", "insertelement", "extractvalue",
                          "insertvalue", "shufflevector") and any(

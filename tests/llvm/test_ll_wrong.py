@@ -102,6 +102,23 @@ def test_metadata_and_attributes_stand_where_they_mean_something(body, wrong):
         nvir.read_ll(text)
 
 
+@pytest.mark.parametrize(
+    "broken", ["load i24, ptr %", "load null, ptr %p", "load volatile , ptr %p"])
+def test_what_follows_from_a_broken_line_is_told_of_that_line_alone(broken):
+    """Its value is an operand of an intrinsic that is written as other code."""
+    with pytest.raises(ParseError) as caught:
+        nvir.read_ll(f"""define i24 @f(ptr %p) {{
+  %a = {broken}
+  %r = call {{i24, i1}} @llvm.smul.with.overflow.i24(i24 %a, i24 3)
+  %x = extractvalue {{i24, i1}} %r, 0
+  %y = extractvalue {{i24, i1}} %r, 1
+  %z = select i1 %y, i24 0, i24 %x
+  ret i24 %z
+}}
+""")
+    assert [e.line for e in caught.value.errors] == [2]
+
+
 def test_a_declaration_that_nobody_calls_may_say_anything():
     """As in LLVM, whose verifier looks at calls."""
     text = "declare i32 @llvm.ctpop.i32(i32, i1)\n"

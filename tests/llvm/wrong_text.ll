@@ -3770,3 +3770,7 @@ define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
 ;;; md: flag of append that is no node
 !llvm.module.flags = !{!0}
 !0 = !{i32 5, !"b", i32 1}
+;;; constant expression: a product of one operand
+@g = global i32 mul (i32 1)
+;;; constant expression: a xor of three operands
+@g = global i32 xor (i32 1, i32 2, i32 3)
