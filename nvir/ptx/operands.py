@@ -233,8 +233,9 @@ class Operands(Names):
         if f.op is not UNKNOWN and any("|" in x for x in operand_parts(punctuation)[1:]):
             self.source.error("'|' stands between two results", m.start(3))
             return None
-        if "|" in punctuation and f.op is not UNKNOWN and not f.op.operands[0].paired:
-            shape.single = f.op.operands[0].role == DEF
+        first = next(iter(f.op.operands), None)
+        if "|" in punctuation and f.op is not UNKNOWN and not (first and first.paired):
+            shape.single = first is not None and first.role == DEF
             shape.refused = f"{spelling} has one result, not two with '|'"
         if "[%s%s" in punctuation:
             shape.refused = "an offset stands behind '+': [register+-4]"

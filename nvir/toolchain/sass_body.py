@@ -142,7 +142,7 @@ def _starts(code: Sequence[PlacedWord]) -> set[int]:
 
 def _pipe(opcode: str, profile: Profile) -> str:
     try:
-        return profile.operation(opcode).pipes[0]
+        return next(iter(profile.operation(opcode).pipes), "")  # NOP occupies none
     except Unsupported:
         return ""
 

@@ -11,7 +11,7 @@ from corpus import examples
 import nvir
 from nvir.assembler.body import predicted_body
 from nvir.cli import main
-from nvir.report.bodies import by_line, kinds, side_by_side, to_json, work
+from nvir.report.bodies import both_bodies, by_line, kinds, side_by_side, to_json, work
 from nvir.sm import profile
 from nvir.sm.body import VECTOR, BodyInstruction
 
@@ -121,6 +121,14 @@ def test_the_command():
     assert CliRunner().invoke(main, ["diff", str(path)]).exit_code == 2
     assert CliRunner().invoke(main, ["diff", "--model", str(path), "--junit"]).exit_code == 2
     assert CliRunner().invoke(main, ["diff", "--model", str(path), str(path)]).exit_code == 2
+
+
+@pytest.mark.oracle
+def test_an_instruction_within_a_loop_that_occupies_no_pipe_is_decoded() -> None:
+    """ptxas fills loops of matrix products with NOP where lines are asked for."""
+    (path,) = examples("gemm_wmma.sm_80.ptx")
+    ((_, real),) = both_bodies(path, nvir.read_ptx(path), "sm_80", profile("sm_80"))
+    assert {i.pipe for b in real.blocks for i in b.instructions if i.opcode == "NOP"} == {""}
 
 
 def test_who_leads_to_the_end_of_the_thread_ends_it_there() -> None:

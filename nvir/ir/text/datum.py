@@ -530,6 +530,8 @@ class Cursor:
         """The constant of type `t` that follows, or `t` itself."""
         start = self.start
         if self.accept("undef"):
+            if t is ty.IMM:
+                raise BadDatum("expected a number, found 'undef'", start)
             return undef(t)
         if self.accept("poison"):
             from nvir.ir.nvvm_values import poison
