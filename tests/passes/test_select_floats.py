@@ -145,6 +145,18 @@ def test_they_stay_apart_otherwise_and_ptxas_is_kept_from_fusing_them():
     assert "fma" not in text
 
 
+@pytest.mark.parametrize(("flag", "fused"), [("contract", 2), ("", 0)])
+@pytest.mark.parametrize(("type", "kind"), [("half", "f16"), ("float", "f32")])
+def test_products_of_vectors_contract_lane_by_lane(type, kind, flag, fused):
+    text = ptx(f"""define <2 x {type}> @f(<2 x {type}> %x, <2 x {type}> %y, <2 x {type}> %z) {{
+  %p = fmul {flag} <2 x {type}> %x, %y
+  %s = fsub {flag} <2 x {type}> %z, %p
+  ret <2 x {type}> %s
+}}""")
+    assert text.count(f"fma.rn.{kind}") == fused
+    assert text.count(f"mul.rn.{kind}") == 2 - fused
+
+
 TWO = """define float @f(ptr %p, float %a, float %b) {{
 entry:
   %x = fmul contract float %a, %a

@@ -15,9 +15,9 @@ frem        LLVM means C's fmod, exact however large the quotient; PTX has no su
 
 from __future__ import annotations
 
-from nvir.ir import F32, F64, Constant, Instruction, Type, Unsupported, Value, integer
+from nvir.ir import F32, F64, Constant, Instruction, Type, Unsupported, Value, VectorType, integer
 from nvir.ir.builder.literals import float_constant
-from nvir.passes.select.lanes import Rule, by_element
+from nvir.passes.select.lanes import Rule, by_element, element
 from nvir.passes.select.selector import Parts, Selector
 
 KINDS = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
@@ -101,17 +101,12 @@ def _may_join(s: Selector, i: Instruction, m: Value) -> bool:
         and m.block is i.block
 
 
-def _fused(s: Selector, i: Instruction, kind: str) -> Value | None:
-    """fma for a sum or difference with a product; the product's instruction is then dead."""
-    if i.type.name not in KINDS or not may_contract(s, i):
-        return None
-    k = _product(s, i)
-    if k is None:
-        return None
+def _fused(s: Selector, i: Instruction, kind: str, k: int, lane: int) -> Value:
+    """fma for a sum or difference with a product, operand k, in one lane; the product's instruction
+    is then dead."""
     m = i.operands[k]
     assert isinstance(m, Instruction)
-    x, y = (operand(s, kind, s.one(v)) for v in m.operands)
-    z = operand(s, kind, s.one(i.operands[1 - k]))
+    x, y, z = (operand(s, kind, s.use(v)[lane]) for v in (*m.operands, i.operands[1 - k]))
     if i.form.name == "fsub":
         if kind in ("f16", "bf16"):
             z, x = (s.op(f"neg.{kind}", z), x) if k == 0 else (z, s.op(f"neg.{kind}", x))
@@ -134,15 +129,25 @@ def negative(s: Selector, kind: str, x: Value) -> Value:
 # ---------------------------------------------------------------- arithmetic
 
 
+def _sum(s: Selector, i: Instruction) -> Parts:
+    kind = KINDS.get(element(i.type).name)
+    k = _product(s, i) if kind and may_contract(s, i) else None
+    if k is None or kind is None:
+        return _by_element(s, i)
+    lanes = i.type.count if isinstance(i.type, VectorType) else 1
+    return tuple(_fused(s, i, kind, k, lane) for lane in range(lanes))
+
+
 def _arithmetic(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
     kind, name = kind_of(t), _NAMES[i.form.name]
-    if name != "mul" and (fused := _fused(s, i, kind)) is not None:
-        return (fused,)
     a, b = (operand(s, kind, x[0]) for x in args)
     if kind == "bf16" and not has_bfloat(s):
         return (_bfloat_by_fma(s, name, a, b),)
     a = s.reg(a, kind) if isinstance(b, Constant) else a
     return (s.op(f"{name}{_rounding(s, i)}{ftz(s, kind)}.{kind}", a, b),)
+
+
+_by_element = by_element(_arithmetic)
 
 
 def _bfloat_by_fma(s: Selector, name: str, a: Value, b: Value) -> Value:
@@ -257,7 +262,7 @@ def _in_order(s: Selector, before: object, blocks: tuple[object, ...]) -> None:
 
 
 RULES: dict[str, Rule] = {
-    **dict.fromkeys(_NAMES, by_element(_arithmetic)),
+    "fadd": _sum, "fsub": _sum, "fmul": _by_element,
     "fdiv": by_element(_fdiv),
     "fneg": by_element(_fneg),
     "frem": by_element(_frem),
