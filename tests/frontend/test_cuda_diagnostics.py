@@ -93,6 +93,29 @@ def test_missing_includes_and_host_errors_are_warnings(tmp_path: Path) -> None:
     assert ".entry" in (tmp_path / "k.ptx").read_text()
 
 
+ENDLESS = "template <int N> struct S { static const int v = S<N + 1>::v; };\n"
+
+
+def test_an_instance_that_a_kernel_asks_for_must_be_right(tmp_path: Path) -> None:
+    said = told(tmp_path, ENDLESS + "__global__ void k(int *p) { p[0] = S<0>::v; }\n")
+    assert "bad.cu:1:50: error: recursive template instantiation exceeded" in said
+    assert "bad.cu:2:36: note: in instantiation of template class 'S<0>'" in said
+    said = told(tmp_path, "template <class T> struct V { typedef typename T::t type; };\n"
+                "template <class T> __global__ void k(T *p) { p[0] = typename V<T>::type(3); }\n"
+                "void host(int *p) { k<<<1, 1>>>(p); }\n")
+    assert "bad.cu:1:48: error: type 'int' cannot be used" in said
+    assert "bad.cu:2:62: note: in instantiation of template class 'V<int>'" in said
+
+
+def test_an_instance_that_the_host_asks_for_may_be_wrong(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(ENDLESS + GOOD + "int main() { return S<0>::v; }\n")
+    result = run(str(source))
+    assert result.exit_code == 0, result.output
+    assert "st.global" in result.output
+    assert "k.cu:1:50: warning: recursive template instantiation" in result.output
+
+
 def test_includes_and_macros_of_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "inc").mkdir()
     (tmp_path / "inc" / "mine.h").write_text("#define VALUE (BASE + 2)\n")

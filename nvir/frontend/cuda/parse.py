@@ -14,7 +14,6 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +52,7 @@ _INSTANCE = re.compile(r"\btemplate\s+(?!<)")
 _KERNELS = ("FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD")
 _GROUPS = ("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", "STRUCT_DECL", "CLASS_DECL",
            "CLASS_TEMPLATE", "FRIEND_DECL")
+_CONTEXT = re.compile(r"^(?:in|while|during) |\brequired here$")  # "in instantiation of … here"
 _LENIENT = ("invalid % escape in inline assembly string",)  # `%tid.x`, which nvcc takes as text
 _LAUNCHES = r"unsupported: \1 is launched by device code (dynamic parallelism)"
 
@@ -133,19 +133,19 @@ class Parsed:
     # --------------------------------------------------------- diagnostics
 
     def diagnostics(self) -> list[Diagnostic]:
-        """What clang says of the user's files, in order, with the source line."""
+        """What clang says of the user's files, in order, with the source line and all notes."""
         made = [self._diagnostic(d) for d in self.unit.diagnostics
                 if d.severity >= 2 and not d.spelling.endswith("deprecated: nvir: a kernel")
                 and d.spelling not in _LENIENT]
         added = (self.file, self.last_line)  # behind it stands what `parse` appended
-        return [d for d in made if not self.is_own(d.file)
+        return [d for d in made if not (self.is_own(d.file) and not _asked(d))
                 and not (d.file == added[0] and d.line > added[1])]
 
     def _diagnostic(self, d: Any) -> Diagnostic:
         severity = "error" if d.severity >= 3 else "warning"
         made = self._at(d.location, _LAUNCH.sub(_LAUNCHES, d.spelling), severity)
         notes = [self._at(n.location, n.spelling, "note")
-                 for n in islice(d.children, NOTES if d.severity >= 3 else 0)]
+                 for n in (d.children if d.severity >= 3 else ())]
         return attrs.evolve(made, notes=tuple(n for n in notes if not self.is_own(n.file)))
 
     def _at(self, where: Any, text: str, severity: str) -> Diagnostic:
@@ -156,18 +156,22 @@ class Parsed:
 
     def judge(self, reached: Iterable[Any]) -> tuple[list[Diagnostic], list[Diagnostic]]:
         """(errors, warnings): an error counts where it lies in a function that is reached or in
-        a kernel template that the source uses, and syntax errors of the source itself outside of
-        all functions do. Those of headers are mostly host code that misses its own library; what
-        is lost by them is told by `lost`."""
+        a kernel template that the source uses, or in an instance of a template that one of them
+        asks for (clang leaves out the statement that needs it), and syntax errors of the source
+        itself outside of all functions do. Those of headers are mostly host code that misses its
+        own library; what is lost by them is told by `lost`."""
         told = self.diagnostics()
         if not told:
             return [], []
-        spans = [_span(c) for c in reached] + self._used_kernel_templates()
+        kernels = self._used_kernel_templates()
+        spans = [_span(c) for c in reached] + kernels
         hosts = _functions(self.declarations)
         errors, warnings = [], []
         for d in told:
             if d.severity == "error" and not d.message.endswith("file not found"):
-                inside = any(_within(d, s) for s in spans)
+                asked = _asked(d)
+                inside = any(_within(at, s) for at in (d, *asked[-1:]) for s in spans) or any(
+                    _within(at, s) for at in asked for s in kernels)
                 alone = d.file == self.file and _SYNTAX.match(d.message) and not any(
                     _within(d, s) for s in hosts)
                 if inside or alone:
@@ -234,6 +238,19 @@ class Parsed:
     def _kernel_templates(self) -> list[Any]:
         return [c for c in _walk(self.declarations)
                 if kind_of(c) == "FUNCTION_TEMPLATE" and is_kernel(c)]
+
+
+def _asked(d: Diagnostic) -> list[Diagnostic]:
+    """The notes that say who asked for the instance in which an error lies, the first asker at
+    the end."""
+    return [n for n in d.notes if _CONTEXT.search(n.message)]
+
+
+def brief(d: Diagnostic) -> Diagnostic:
+    """A diagnostic with as many notes as are told, the first asker's among them."""
+    last = _asked(d)[-1:]
+    rest = [n for n in d.notes if n not in last]
+    return attrs.evolve(d, notes=(*rest[: NOTES - len(last)], *last))
 
 
 def _holds(span: tuple[str, int, int], where: Any) -> bool:

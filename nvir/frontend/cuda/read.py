@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctypes import ArgumentError
 from typing import Any
 
-from nvir.frontend.cuda.parse import Keep, Parsed, parse
+from nvir.frontend.cuda.parse import Keep, Parsed, brief, parse
 from nvir.frontend.cuda.reader import Reader
 from nvir.frontend.cuda.source import Source, no_kernel, source_of
 from nvir.frontend.depth import MAX_NESTING, on_a_large_stack, room
@@ -59,13 +59,13 @@ def _read(s: Source, arch: str, keep: Keep | None) -> tuple[Unit, list[Diagnosti
     errors, warnings = parsed.judge(read)
     errors += [] if errors else [*parsed.lost(), *reader.missing()]
     if errors:
-        raise ParseError(errors[:MORE])
+        raise ParseError([brief(d) for d in errors[:MORE]])
     if problem is not None:
         raise _located(problem, reader, parsed)
     if not any(f.is_kernel for f in unit.functions):
         wrong = [d for d in parsed.diagnostics() if d.severity == "error"]
-        raise ParseError([no_kernel(parsed.source, parsed.file), *wrong[:MORE]])
-    return unit, warnings
+        raise ParseError([no_kernel(parsed.source, parsed.file), *map(brief, wrong[:MORE])])
+    return unit, [brief(d) for d in warnings]
 
 
 def _located(problem: NvirError, reader: Reader, parsed: Parsed) -> NvirError:
