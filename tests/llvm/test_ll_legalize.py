@@ -26,6 +26,14 @@ def test_fneg_is_a_subtraction_from_minus_zero():
     assert legalized("%d = fneg float %f", "llvm20") == ["%d = fneg float %f"]
 
 
+@pytest.mark.parametrize("dialect", ["llvm7", "llvm20"])
+def test_absolute_values_are_what_libnvvm_knows_so_that_selection_knows_them_again(dialect):
+    assert legalized("%d = call float @llvm.fabs.f32(float %f)", dialect) == [
+        "%0 = call float @llvm.nvvm.fabs.f(float %f)"]
+    body = "%h = fptrunc float %f to half\n%d = call half @llvm.fabs.f16(half %h)"
+    assert legalized(body, dialect)[-2].endswith("32767")
+
+
 def test_freeze_is_a_move_that_nobody_sees_into():
     assert legalized("%d = freeze i32 %n") == [
         '%0 = call i32 asm "mov.b32 $0, $1;", "=r,r"(i32 %n)'

@@ -214,6 +214,11 @@ def _by_float(b: Builder, c: IntrinsicCall) -> Value:
 
 def _fabs(b: Builder, c: IntrinsicCall) -> Value:
     t = c.type
+    if t in (ty.FLOAT, ty.DOUBLE):
+        assert b.module is not None
+        own = declare(b.module, f"llvm.nvvm.fabs.{'f' if t is ty.FLOAT else 'd'}", t, [t],
+                      ("nounwind",))
+        return b.call(own, list(c.operands))
     bits = ty.int_type(t.bits)
     cleared = b.and_(b.bitcast(c.operands[0], bits), const(bits, (1 << (t.bits - 1)) - 1))
     return b.bitcast(cleared, t)
