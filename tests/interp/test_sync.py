@@ -355,6 +355,99 @@ def test_st_async_completes_on_an_mbarrier() -> None:
     assert out.tolist() == [34, 0]
 
 
+def test_cp_async_of_some_lanes_is_finished_by_those_that_wait() -> None:
+    """Even lanes copy, under a guard; of these every second waits before it reads."""
+    data, out = np.arange(32, dtype=np.uint32) + 5, words(32)
+    run(f"""{{ .shared .align 16 .b32 s[32]; {TID} mul.lo.u32 %r2, %r1, 4; mov.u32 %r3, s;
+        add.u32 %r3, %r3, %r2; cvt.u64.u32 %d2, %r2; add.u64 %d2, %d1, %d2;
+        and.b32 %r4, %r1, 1; setp.eq.u32 %p0, %r4, 0; and.b32 %r4, %r1, 3;
+        setp.eq.u32 %p1, %r4, 0; @%p0 cp.async.ca.shared.global [%r3], [%d2], 4;
+        @%p0 cp.async.commit_group; @%p1 cp.async.wait_group 0;
+        ld.shared.u32 %r0, [%r3]; {STORE} }}""", out, data)
+    assert out.tolist() == [0 if k % 4 else k + 5 for k in range(32)]
+
+
+def test_copies_under_a_guard_that_no_lane_fulfils_do_nothing() -> None:
+    data, out = np.arange(8, dtype=np.uint32) + 5, words(32)
+    run(f"""{{ .shared .align 16 .b32 s[8]; .shared .align 8 .b64 m; {TID} mov.u32 %r3, s;
+        mov.u32 %r4, m; setp.gt.u32 %p0, %r1, 99; @%p0 cp.async.ca.shared.global [%r3], [%d1], 4;
+        cp.async.wait_all; @%p0 atom.shared.add.u32 %r5, [%r3], 1; mov.u64 %d2, 7;
+        @%p0 mbarrier.arrive.shared.b64 %d2, [%r4];
+        @%p0 mbarrier.test_wait.parity.shared.b64 %p1, [%r4], 0;
+        ld.shared.u32 %r0, [s]; cvt.u32.u64 %r6, %d2; add.u32 %r0, %r0, %r6; {STORE} }}""",
+        out, data)
+    assert out.tolist() == [7] * 32
+
+
+CLUSTER = """{{ .shared .align 128 .b32 s[4]; .shared .align 8 .b64 m; mov.u32 %r1, s;
+    mov.u32 %r2, m; mov.u32 %r3, %cluster_ctarank; mbarrier.init.shared.b64 [m], 1;
+    st.shared.v4.u32 [s], {{7, 7, 7, 7}}; setp.eq.u32 %p0, %r3, 0;
+    barrier.cluster.arrive; barrier.cluster.wait; {body}
+    ld.shared.v4.u32 {{%r4, %r5, %r6, %r7}}, [s]; mul.wide.u32 %d2, %r3, 16;
+    add.u64 %d2, %d0, %d2; st.global.v4.u32 [%d2], {{%r4, %r5, %r6, %r7}};
+    barrier.cluster.arrive; barrier.cluster.wait; }}"""
+AWAIT = "W: mbarrier.try_wait.parity.shared.b64 %p1, [m], 0; @!%p1 bra W;"
+
+
+def test_a_bulk_copy_goes_to_the_ctas_of_its_mask() -> None:
+    """CTAs 1 and 3 of a cluster of four get the bytes, and the bytes are counted there."""
+    data, out = np.arange(4, dtype=np.uint32) + 1, words(16)
+    run(CLUSTER.format(body=f"""and.b32 %r8, %r3, 1; setp.eq.u32 %p2, %r8, 1;
+        @%p2 mbarrier.arrive.expect_tx.shared.b64 _, [m], 16; mov.b16 %h1, 10;
+        @%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
+        [%r1], [%d1], 16, [%r2], %h1; @!%p2 bra X; {AWAIT} X:"""), out, data, grid=4, block=1,
+        directives=".reqnctapercluster 4, 1, 1")
+    assert out.reshape(4, 4).tolist() == [[7] * 4, [1, 2, 3, 4], [7] * 4, [1, 2, 3, 4]]
+
+
+def test_red_async_adds_in_the_other_cta_and_completes_there() -> None:
+    out = words(8)
+    run(CLUSTER.format(body=f"""xor.b32 %r8, %r3, 1; mapa.shared::cluster.u32 %r9, %r1, %r8;
+        mapa.shared::cluster.u32 %r10, %r2, %r8; add.u32 %r11, %r3, 10;
+        mbarrier.arrive.expect_tx.shared.b64 _, [m], 4;
+        red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32
+        [%r9+4], %r11, [%r10]; {AWAIT}"""), out, grid=2, block=1,
+        directives=".reqnctapercluster 2, 1, 1")
+    assert out.reshape(2, 4).tolist() == [[7, 7 + 11, 7, 7], [7, 7 + 10, 7, 7]]
+
+
+BULK_OUT = "cp.async.bulk.global.shared::cta.bulk_group"
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (f"{BULK_OUT} [%d0], [%r1], 24;", "a bulk copy of 24 bytes: a multiple of 16 is needed"),
+    (f"{BULK_OUT} [%d0+8], [%r1], 16;", "a bulk copy must be aligned to 16 bytes"),
+    (f"{BULK_OUT} [%d0], [%r1], 64;", "out of bounds"),
+    ("mov.u64 %d1, 12; st.bulk.weak.shared::cta [%r1], %d1, 0;",
+     "st.bulk of 12 bytes: a multiple of 8 is needed"),
+    ("cp.async.ca.shared.global [%r1+4], [%d0], 8;", "misaligned"),
+])
+def test_impossible_copies_name_the_thread(body: str, message: str) -> None:
+    with pytest.raises(LaunchError, match=message) as error:
+        run("""{ .shared .align 16 .b32 s[8]; mov.u32 %r1, s; mov.u32 %r2, %tid.x;
+            setp.eq.u32 %p0, %r2, 3; @!%p0 bra E; """ + body + " E: }", words(8), target="sm_100")
+    assert error.value.thread == (3, 0, 0)
+
+
+def test_a_bulk_copy_of_no_bytes_does_nothing() -> None:
+    out = words(4) + 9
+    run(f"""{{ .shared .align 16 .b32 s[4]; mov.u32 %r1, s; mov.u32 %r2, 0;
+        {BULK_OUT} [%d0], [%r1], %r2; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; }}""",
+        out, block=1)
+    assert out.tolist() == [9] * 4
+
+
+def test_what_st_bulk_cleared_was_written() -> None:
+    out = words(4) + 9
+    body = """{ .shared .align 16 .b32 s[4]; mov.u32 %r1, s; mov.u64 %d1, 8;
+        st.bulk.weak.shared::cta [%r1], %d1, 0; ld.shared.v2.u32 {%r2, %r3}, [s+AT];
+        st.global.v2.u32 [%d0], {%r2, %r3}; }"""
+    run(body.replace("AT", "0"), out, block=1, target="sm_100", check=("uninit",))
+    assert out.tolist() == [0, 0, 9, 9]
+    with pytest.raises(LaunchError, match="never written"):
+        run(body.replace("AT", "8"), out, block=1, target="sm_100", check=("uninit",))
+
+
 # ------------------------------------------------------------------- output and textures
 
 
@@ -367,6 +460,10 @@ def test_st_async_completes_on_an_mbarrier() -> None:
         ("%*d", [6, 42], "    42"),
         ("%o %#o %#x", [8, 8, 255], "10 010 0xff"),
         ("%hd %hhu", [0x18000, 0x1FF], "-32768 255"),
+        ("[%-*d|%*d]", [4, 7, -4, 7], "[7   |7   ]"),
+        ("[%.*d|%.*d]", [3, 7, -1, 7], "[007|7]"),
+        ("%p|%8p|%-8p|", [64, 0, 17, 0, 17, 0], "0x40|    0x11|0x11    |"),
+        ("%d%n.", [3, 0, 9, 9], "3."),
     ],
 )
 def test_printf_of_32_bit_arguments(text: str, data: list[int], expected: str) -> None:
@@ -377,7 +474,8 @@ def test_printf_of_32_bit_arguments(text: str, data: list[int], expected: str) -
 @pytest.mark.parametrize(
     ("text", "value", "expected"),
     [("%f", 1.5, "1.500000"), ("%.2e", 12345.678, "1.23e+04"), ("%g", 0.0001, "0.0001"),
-     ("%8.3f|", 3.14159, "   3.142|"), ("%a", 1.0, "0x1p+0"), ("%f", float("inf"), "inf")],
+     ("%8.3f|", 3.14159, "   3.142|"), ("%a", 1.0, "0x1p+0"),
+     ("%+A|", -1.5, "-0X1.8P+0|"), ("%+12a|", 10.0, "   +0x1.4p+3|"), ("%f", float("inf"), "inf")],
 )
 def test_printf_of_doubles(text: str, value: float, expected: str) -> None:
     raw = np.array([value]).tobytes()
@@ -582,6 +680,94 @@ def test_a_tensor_map_is_changed_in_memory() -> None:
     expected = data[:4, 24:32].copy()
     expected[:, 6:] = 0
     assert (out.reshape(4, 8) == expected).all()
+
+
+@pytest.mark.parametrize("op", ["", "reduce.", "load"])
+@pytest.mark.parametrize("wrong", ["place", "map"])
+def test_impossible_boxes_name_the_thread(op: str, wrong: str) -> None:
+    from nvir.interp import TensorMap
+
+    how = f"cp.{op}async.bulk.tensor.2d.global.shared::cta."
+    how += "add.tile.bulk_group" if op else "bulk_group"
+    at = "add.u32 %r5, %r5, 64;" if wrong == "place" else "add.u64 %d1, %d1, 8;"
+    send = f"@%p0 {how} [%d1, {{%r1, %r2}}], [%r5];"
+    body = f"setp.eq.u32 %p0, %r3, 5; {at} " + send
+    if op == "load":
+        body = f"""setp.eq.u32 %p0, %r3, 5; {at} @%p0 cp.async.bulk.tensor.2d.shared::cluster.global
+            .mbarrier::complete_tx::bytes [%r5], [%d1, {{%r1, %r2}}], [%r4];"""
+    message = ("the box of a tensor copy must be aligned to 128 bytes" if wrong == "place"
+               else "this is no tensor map: pass nvir.interp.TensorMap as the argument")
+    with pytest.raises(LaunchError, match=message) as error:
+        tensor(body, 256, [TensorMap(words((16, 8)), (8, 4)), words(1), 0, 0])
+    assert error.value.thread == (5, 0, 0)
+
+
+def test_a_box_wholly_outside_stores_nothing() -> None:
+    data = words((4, 4)) + 3
+    from nvir.interp import TensorMap
+
+    tensor("""@%p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%d1, {%r1, %r2}], [%r5];
+        cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;""",
+        64, [TensorMap(data, (4, 4)), words(1), 4, 0])
+    assert (data == 3).all()
+
+
+def test_a_box_that_was_loaded_was_written() -> None:
+    data, out = np.arange(32, dtype=np.uint32).reshape(4, 8), words(32)
+    from nvir.interp import TensorMap
+
+    text = TENSOR.replace("BODY", LOAD).replace("SIZE", "128")
+    nvir.launch(nvir.read_ptx(text), "k", 1, 32, [TensorMap(data, (4, 8)), out, 0, 0],
+                check=("uninit",))
+    assert (out == data.reshape(-1)).all()
+
+
+def test_a_map_is_made_anew_in_shared_memory_and_copied_to_global() -> None:
+    """A map of a row of 16 halves becomes one of 4 by 8 words, field by field."""
+    halves = np.arange(64, dtype=np.uint16)
+    data, out = np.arange(32, dtype=np.uint32).reshape(4, 8) + 1, words(32)
+    place = np.zeros(32, np.uint32)
+    from nvir.interp import TensorMap
+
+    t = "tensormap.replace.tile.{}.shared::cta.b1024.{} [t], {};\n"
+    change = "mov.u32 %z, 1;" + t.format("rank", "b32", "%z")
+    change += t.format("elemtype", "b32", "2")
+    change += t.format("global_address", "b64", "%a")
+    for field, values in (("box_dim", (8, 4)), ("global_dim", (8, 4)),
+                          ("element_stride", (1, 1))):
+        for k, x in enumerate(values):
+            change += f"mov.u32 %z, {x};" + t.format(field, "b32", f"{k}, %z")
+    change += "mov.u64 %a, 32;" + t.format("global_stride", "b64", "0, %a")
+    body = """@!%p0 bra C; { .shared .align 128 .b8 t[128]; .reg .b64 %q<17>, %a; .reg .b32 %z;
+        ld.param.u64 %a, [data];""" + "".join(
+        f"ld.param.u64 %q{k}, [map+{8 * k}]; st.shared.u64 [t+{8 * k}], %q{k};" for k in range(16)
+    ) + change + """ld.param.u64 %d1, [place];
+        tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned
+        [%d1], [t], 128; } C: ld.param.u64 %d1, [place];"""
+    text = TENSOR.replace(".param .u32 x", ".param .u64 data, .param .u64 place, .param .u32 x")
+    text = text.replace("BODY", body + LOAD).replace("SIZE", "128")
+    nvir.launch(nvir.read_ptx(text), "k", 1, 32,
+                [TensorMap(halves, (16,)), out, data, place, 0, 0])
+    assert (out == data.reshape(-1)).all()
+
+
+def test_a_box_goes_to_the_ctas_of_its_mask() -> None:
+    data, out = np.arange(32, dtype=np.uint32).reshape(4, 8) + 1, words(128)
+    from nvir.interp import TensorMap
+
+    load = LOAD.replace("@!%p0 bra W; ", "").replace("mbarrier.arrive", "@%p0 mbarrier.arrive")
+    load = load.replace("cp.async", "barrier.cluster.arrive; barrier.cluster.wait; .reg .b16 %h; "
+                        "mov.b16 %h, 6; mov.u32 %r8, %cluster_ctarank; setp.eq.u32 %p2, %r8, 3; "
+                        "and.pred %p2, %p2, %p0; @%p2 cp.async", 1)
+    load = load.replace("::bytes [%r5]", "::bytes.multicast::cluster [%r5]")
+    load = load.replace("[%r4]; W:", """[%r4], %h; mul.wide.u32 %d4, %r8, 128;
+        add.u64 %d0, %d0, %d4; sub.u32 %r8, %r8, 1; setp.gt.u32 %p2, %r8, 1; @%p2 bra L; W:""")
+    text = TENSOR.replace("BODY", load).replace("SIZE", "128")
+    text = text.replace("y) {", "y) .reqnctapercluster 4, 1, 1 {")
+    nvir.launch(nvir.read_ptx(text), "k", 4, 32, [TensorMap(data, (4, 8)), out, 0, 0])
+    rows = out.reshape(4, 32)
+    assert not rows[[0, 3]].any()
+    assert (rows[1:3] == data.reshape(-1)).all()
 
 
 def test_a_multimem_address_has_one_replica() -> None:
