@@ -93,6 +93,7 @@ def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
                begins with the second for headers that CUDA brings and nvir does not, else with the
                first, and goes on to the other where that refuses
     """
+    check_includes(given)
     read: list[Unit] = []  # what is refused behind that is no error of the source to libclang
 
     def own() -> tuple[Module, list[Diagnostic]]:
@@ -146,6 +147,8 @@ def _by_clang(given: Source, arch: str, optimise: int,
                         given.fast_math, given.flags, optimise=optimise, lines=lines)
     except ToolError as e:
         raise NvirError(str(e)) from None
+    if made.died:
+        raise Unsupported(f"clang ended without an answer ({made.died})", where=given.name)
     if made.text is None:
         raise ParseError(made.errors(given.name))
     module = read_ll(made.text.encode())
@@ -166,6 +169,14 @@ def _has_clang() -> bool:
     from nvir.toolchain.find import available
 
     return available("clang++", "CUDA's headers")
+
+
+def check_includes(given: Source) -> None:
+    """Raise ParseError where a source includes a device or a pipe: clang may read it for ever."""
+    from nvir.toolchain.headers.includes import Own
+
+    Own(given.text, given.name, [*(f"-I{folder}" for folder in given.include), *given.flags]
+        ).refuse()
 
 
 def _wants_headers(given: Source) -> bool:

@@ -287,7 +287,7 @@ def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple
     if suffix in (".ptx", ".nvir"):
         raise NvirError(f"{file}: takes CUDA sources (.cu), LLVM text (.ll) and trees (.json, "
                         ".py); `nvir opt` reads PTX")
-    from nvir.compiler import read_source
+    from nvir.compiler import check_includes, read_source
     from nvir.frontend.cuda.source import Source
 
     text = read_bytes(file).decode("utf-8", "surrogateescape")
@@ -297,6 +297,7 @@ def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple
         return read_source(source, arch, optimise, lines, front_end, knobs)
     from nvir.frontend.cuda.read import read_cuda
 
+    check_includes(source)
     return read_cuda(source, arch)
 
 

@@ -27,9 +27,12 @@ from nvir.toolchain.find import clang_headers, find, header_folders
 from nvir.toolchain.headers.includes import PARTS, Own
 from nvir.toolchain.headers.kept import FIRST, HEADERS, entered
 from nvir.toolchain.headers.precompiled import attempts
-from nvir.toolchain.process import TIMEOUT, run, workspace
+from nvir.toolchain.process import TIMEOUT, Finished, run, workspace
 
 _SYSTEM = Path("/usr/include")
+MEMORY = 8 << 30  # bytes that clang may take
+_DIED = re.compile(r"^(?:LLVM ERROR: (.*)|.*\b(?:frontend command|unable to execute command).*)$",
+                   re.M)
 _NEWEST = 90  # of the architectures that every clang here knows
 _TOLD = re.compile(r"^(.*?):(\d+):(\d+): (?:fatal )?(error|warning|note): (.*)$", re.M)
 _SPLIT = re.compile(r"<<([ \t]*)<([^;{}]*?)>>([ \t]*)>")  # nvcc takes `k<< <1, 1>> >()`
@@ -54,6 +57,7 @@ class ClangResult:
 
     text: str | None
     told: list[Diagnostic]
+    died: str = ""  # why, where it ended without an answer
     entered: frozenset[str] = frozenset()  # the headers in its list, where that is asked for
 
     def errors(self, name: str) -> list[Diagnostic]:
@@ -113,7 +117,8 @@ def options(arch: str, program: Path) -> list[str]:
     made = [*command, f"-I{FIRST}", "-x", "cuda", "--cuda-device-only", "-nocudalib",
             "-nocudainc", "-S", "-emit-llvm", f"--cuda-gpu-arch=sm_{nearest}",
             "-Wno-unknown-cuda-version", "-ferror-limit=0", "-fno-color-diagnostics",
-            "-fno-caret-diagnostics", "-w", "-fno-exceptions", "-fclang-abi-compat=17",
+            "-fno-crash-diagnostics", "-fno-caret-diagnostics", "-w", "-fno-exceptions",
+            "-fclang-abi-compat=17",
             *(f"-Wno-{name}" for name in _LENIENT),
             "-mllvm", "-unroll-runtime=0",  # loops of unknown counts are the assembler's
             "-Xclang", "-target-sdk-version=11.0", "-Xclang", "-target-feature", "-Xclang",
@@ -184,7 +189,7 @@ def _told(command: list[str], given: str, text: str, name: str, timeout: float) 
     with workspace() as place:
         source, output = place / "source.cu", place / "output.ll"
         source.write_bytes(given.encode("utf-8", "surrogateescape"))
-        done = run([*command, source, "-o", output], cwd=Path.cwd(), timeout=timeout)
+        done = run([*command, source, "-o", output], cwd=Path.cwd(), timeout=timeout, memory=MEMORY)
         made = output.read_text() if done.returncode == 0 and output.is_file() else None
     listed = frozenset(path for _, path in entered(done.stderr)) if "-H" in command else frozenset()
     told = [Diagnostic(m[5], m[1], int(m[2]), int(m[3]), _line(m[1], int(m[2]), name, text), m[4])
@@ -192,7 +197,15 @@ def _told(command: list[str], given: str, text: str, name: str, timeout: float) 
     if made is None and not any(d.severity == "error" for d in told):
         said = _WARNED.search(done.stderr)
         told.append(Diagnostic(f"clang: {said[1] if said else done.stderr.strip()[-300:]}", name))
-    return ClangResult(made, told, listed)
+    return ClangResult(made, told, _death(done) if made is None else "", listed)
+
+
+def _death(done: Finished) -> str:
+    """Why clang ended without an answer; "" where it gave one."""
+    found = _DIED.search(done.stderr)
+    if found is None and done.returncode >= 0:
+        return ""
+    return (found and found[1]) or "it crashed"
 
 
 def _uninitialised(text: str, file: str, told: list[Diagnostic]) -> str:

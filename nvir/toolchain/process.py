@@ -29,29 +29,47 @@ class Finished:
     ms: float
 
 
-def run(command: Sequence[str | Path], *, cwd: Path, timeout: float = TIMEOUT) -> Finished:
-    """Run a program in the folder `cwd` and wait for it.
+def run(command: Sequence[str | Path], *, cwd: Path, timeout: float = TIMEOUT,
+        memory: int | None = None) -> Finished:
+    """Run a program in the folder `cwd` and wait for it. It gets `memory` bytes for its data at
+    most, where the system can limit that.
 
     Raises ToolError when it does not end in `timeout` seconds or cannot be started.
     """
     name = Path(command[0]).name
     start = time.perf_counter()
     try:
-        done = subprocess.run(
+        with subprocess.Popen(
             [str(word) for word in command],
             cwd=cwd,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-        )
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            if memory is not None:
+                _limit(process.pid, memory)
+            try:
+                told = process.communicate(timeout=timeout)
+            except BaseException:
+                process.kill()
+                raise
     except subprocess.TimeoutExpired as error:
         raise ToolError(f"{name} did not end within {timeout:g} s") from error
     except OSError as error:
         raise ToolError(f"{name} could not be started: {error}") from error
     ms = (time.perf_counter() - start) * 1e3
-    out, err = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
-    return Finished(done.returncode, out, err, ms)
+    out, err = (text.decode("utf-8", "replace") for text in told)
+    return Finished(process.returncode, out, err, ms)
+
+
+def _limit(process: int, memory: int) -> None:
+    """Limit what a process and those that it will start take."""
+    import resource
+
+    with contextlib.suppress(OSError, AttributeError, ValueError):  # ended; not Linux; less already
+        most = resource.prlimit(process, resource.RLIMIT_DATA)[1]
+        if most in (-1, resource.RLIM_INFINITY) or most > memory:
+            resource.prlimit(process, resource.RLIMIT_DATA, (memory, memory))
 
 
 @contextlib.contextmanager

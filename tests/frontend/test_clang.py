@@ -12,6 +12,7 @@ from nvir import compiler
 from nvir.ir.errors import NvirError, ParseError, Unsupported
 from nvir.toolchain import clang
 from nvir.toolchain.find import available
+from nvir.toolchain.process import Finished
 
 pytest.importorskip("clang.cindex")
 pytestmark = pytest.mark.skipif(
@@ -205,3 +206,16 @@ def test_folders_of_headers(monkeypatch, tmp_path):
     (tmp_path / "include/cuda_runtime.h").unlink()
     assert find.header_folders() == []
     assert not compiler._has_clang()
+
+
+@pytest.mark.parametrize(("code", "said", "why"), [
+    (134, "LLVM ERROR: out of memory\n", "out of memory"),
+    (254, "clang: error: clang frontend command failed with exit code 139\n", "it crashed"),
+    (-9, "", "it crashed"),
+])
+def test_a_clang_that_dies_is_an_error(monkeypatch, code, said, why):
+    monkeypatch.setattr(clang, "run", lambda *_, **__: Finished(code, "", said, 1))
+    monkeypatch.setattr(clang, "options", lambda *_: ["clang++"])
+    monkeypatch.setattr(clang, "find", lambda _: None)
+    with pytest.raises(Unsupported, match=rf"clang ended without an answer \({why}\)"):
+        nvir.compile_cuda(GOOD, front_end="clang")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -326,3 +327,23 @@ def test_a_letter_that_holds_the_byte_85_ends_no_line() -> None:
     with pytest.raises(ParseError) as caught:
         read_cuda("// \u0105\u0145\n" + GOOD.replace("2.0f", "two"))
     assert (caught.value.line, caught.value.source) == (3, "  p[threadIdx.x] = two;")
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ('\n#include "/dev/zero"\n', 'bad.cu:2:10: error: "/dev/zero" is not a regular file'),
+    ('#include "mine.h"\n', 'mine.h:1:12: error: "pipe" is not a regular file'),
+])
+@pytest.mark.parametrize("option", ["--front-end=clang", "--front-end=auto", "--emit=tree"])
+def test_devices_and_pipes_are_not_included(tmp_path: Path, text: str, said: str,
+                                            option: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "mine.h").write_text('# include  "pipe"\n')
+    assert said in told(tmp_path, text + GOOD, option)
+
+
+def test_a_wide_bit_field_has_its_place(tmp_path: Path) -> None:
+    text = "struct S { unsigned a : %d; };\n__global__ void k(S *p) { p->a = 1; }\n"
+    said = "bad.cu:1:21: error: unsupported: bit-field 'a' has 33 bits: a 'unsigned int' has 32"
+    assert said in told(tmp_path, text % 33)
+    (tmp_path / "k.cu").write_text(text % 32)
+    assert run(str(tmp_path / "k.cu")).exit_code == 0

@@ -70,7 +70,7 @@ def _read(s: Source, arch: str, keep: Keep | None) -> tuple[Unit, list[Diagnosti
 
 def _located(problem: NvirError, reader: Reader, parsed: Parsed) -> NvirError:
     """An Unsupported with the source line that it is about."""
-    if not isinstance(problem, Unsupported) or reader.at is None:
+    if not isinstance(problem, Unsupported) or (reader.failed or reader.at) is None:
         return problem
     place = reader.failed or reader.place(reader.at)
     lines = parsed.lines(place.file)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nvir.frontend import tree
 from nvir.frontend.cuda.libclang import children, kind_of, pointer_of, type_kind
-from nvir.frontend.tree.layout import LayoutError, layout
+from nvir.frontend.tree.layout import LayoutError, field_bits, layout
 from nvir.ir.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -113,9 +113,15 @@ class TypeReader:
             return  # a lambda's captures become its fields when it is read
         fields = self._bases(declaration, t)
         for f in t.get_fields():
-            width = f.get_bitfield_width() if f.is_bitfield() else None
             name = "" if "(" in f.spelling else f.spelling
-            fields.append(tree.Field(name, self.read(f.type), width, place=self.reader.place(f)))
+            width = f.get_bitfield_width() if f.is_bitfield() else None
+            field = tree.Field(name, self.read(f.type), width, place=self.reader.place(f))
+            if width is not None:
+                try:
+                    field_bits(field)
+                except LayoutError as e:
+                    raise self.reader.unsupported(str(e), f) from None
+            fields.append(field)
         made.set_fields(fields)
         made.align = max(t.get_align(), 1)
         self._laid_out(made, t)

@@ -100,7 +100,7 @@ def layout(record: Record) -> RecordLayout:
     return made
 
 
-def _field_bits(f: Field) -> int:
+def field_bits(f: Field) -> int:
     """Bits that a field takes."""
     whole = size_of(f.type) * 8
     if f.bits is not None and not 0 <= f.bits <= whole:
@@ -123,7 +123,7 @@ def _finish(record: Record, bits: int, align: int, offsets: list[int]) -> Record
 def _union(record: Record) -> RecordLayout:
     bits, align = 0, 1
     for f in record.fields or ():
-        bits = max(bits, _field_bits(f))
+        bits = max(bits, field_bits(f))
         align = max(align, _field_align(record, f))
     return _finish(record, bits, align, [0] * len(record.fields or ()))
 
@@ -132,7 +132,7 @@ def _struct(record: Record) -> RecordLayout:
     at, align = 0, 1  # `at` in bits
     offsets: list[int] = []
     for f in record.fields or ():
-        unit, own, bits = size_of(f.type) * 8, _field_align(record, f) * 8, _field_bits(f)
+        unit, own, bits = size_of(f.type) * 8, _field_align(record, f) * 8, field_bits(f)
         if f.offset is not None:
             start = f.offset
         elif f.bits is None:

@@ -2,6 +2,7 @@
 
     Own(text, name, options)   the source, and what it includes beside it or in folders of -I
     Own.reached(...)           the headers of others that clang will read for certain, in order
+    Own.refuse()               where one means no regular file
 
 Nothing is preprocessed: of `#if` only what macros tell that are known is, and what hangs on others
 is left out. Who takes a header as read must let clang say that it was.
@@ -13,10 +14,13 @@ import functools
 import operator
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
+
+from nvir.ir.errors import Diagnostic, ParseError
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _DIRECTIVE = re.compile(
@@ -64,7 +68,9 @@ class Own:
         self.named: dict[str, None] = {}
         self.held: dict[Path, frozenset[str]] = {}  # what is in the folders that were asked
         self.files: dict[Path, list[tuple[str, str]]] = {}
+        self.odd: list[tuple[Path, str]] = []  # files, and what they include that is no regular one
         self.files[self.top], self.wants = _directives(text)
+        self.odd += [(self.top, f'"{x}"') for x in self.before if self._is_odd(f'"{x}"', self.top)]
         todo = [self.top, *filter(None, (self.find(f'"{x}"', self.top) for x in self.before))]
         seen = set(todo)
         while todo:
@@ -79,6 +85,8 @@ class Own:
                     continue
                 own = self.find(header[1], path)
                 if own is None:
+                    if self._is_odd(header[1], path):
+                        self.odd.append((path, header[1]))
                     self.named[header[1][1:-1]] = None
                 elif own not in seen and len(seen) < _MOST:
                     seen.add(own)
@@ -86,10 +94,27 @@ class Own:
 
     def find(self, header: str, where: Path) -> Path | None:
         """The own file that an include in another means, if it is one."""
+        return next((p for p in self._places(header, where) if stat.S_ISREG(_mode(p))), None)
+
+    def _is_odd(self, header: str, where: Path) -> bool:
+        modes = map(_mode, self._places(header, where))
+        return any(m and not stat.S_ISREG(m) and not stat.S_ISDIR(m) for m in modes)
+
+    def refuse(self) -> None:
+        """Raise ParseError where an include means a device or a pipe, which may have no end."""
+        for path, header in self.odd:
+            text = self.text if path == self.top else path.read_text("utf-8", "replace")
+            lines = text.split("\n")
+            row = next((k for k, line in enumerate(lines)
+                        if header in line and "include" in line), None)
+            at = (0, 0, "") if row is None else (row + 1, lines[row].index(header) + 1, lines[row])
+            raise ParseError(Diagnostic(f"{header} is not a regular file", str(path), *at))
+
+    def _places(self, header: str, where: Path) -> Iterator[Path]:
+        """Where a header of the project may be, in order."""
         near = [where.parent, self.top.parent] if header[0] == '"' else []
         name = header[1:-1]
-        return next((p for f in (*near, *self.folders)
-                     if self._may_hold(f, name) and (p := f / name).is_file()), None)
+        return (f / name for f in (*near, *self.folders) if self._may_hold(f, name))
 
     def _may_hold(self, folder: Path, name: str) -> bool:
         """Whether a look is worth it: most folders hold nothing of what a header's name begins
@@ -106,6 +131,14 @@ class Own:
         """The headers that are included for certain. `macros`: those that are there before, with
         their text; what no file here defines and is not among these is taken as undefined."""
         return _Reading(self, options, macros).made
+
+
+def _mode(path: Path) -> int:
+    """What kind of file is there; 0 where none is."""
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
 
 
 @functools.lru_cache(1000)
