@@ -91,7 +91,8 @@ def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
     front_end  "libclang" reads clang's tree with nvir's own headers; "clang" has a clang program
                compile it with CUDA's, CCCL's and the C++ library's; "auto", where that program is,
                begins with the second for headers that CUDA brings and nvir does not, else with the
-               first, and goes on to the other where that refuses
+               first, and goes on to the other where that refuses. Under policy `documented` what
+              its front end refuses stands, and a warning says where clang read instead
     """
     check_includes(given)
     read: list[Unit] = []  # what is refused behind that is no error of the source to libclang
@@ -111,14 +112,22 @@ def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
         return clang()
     real = _wants_headers(given)
     first, second = (clang, own) if real else (own, clang)
-    try:
-        return first()
-    except NvirError as refused:
-        try:
-            return second()
-        except NvirError as e:
-            from nvir.frontend.irgen.state import TargetLacks
+    documented = knobs is not None and knobs.policy == "documented"
 
+    def told(made: tuple[Module, list[Diagnostic]], why: str) -> tuple[Module, list[Diagnostic]]:
+        said = f"clang reads this source, not the documented front end: {why}"
+        return made[0], [*made[1], *[Diagnostic(said, given.name, severity="warning")] * documented]
+
+    try:
+        return told(first(), "it wants CUDA's own headers") if real else first()
+    except NvirError as refused:
+        from nvir.frontend.irgen.state import Refused, TargetLacks
+
+        if documented and isinstance(refused, Refused):
+            raise
+        try:
+            return second() if real else told(second(), str(refused).partition("\n")[0])
+        except NvirError as e:
             theirs, ours = (refused, e) if real else (e, refused)
             missing = isinstance(theirs, ParseError) and _NOT_FOUND.match(theirs.errors[0].message)
             limit = isinstance(ours, Unsupported) or (read and not isinstance(ours, TargetLacks))

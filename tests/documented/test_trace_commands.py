@@ -15,6 +15,7 @@ from nvir.frontend.check import check
 from nvir.frontend.irgen import Options, generate
 from nvir.ir.text.trace import Trace, note
 from nvir.passes.remarks import Remark
+from nvir.toolchain.find import available
 
 HEAD = """.version 8.0
 .target sm_80
@@ -352,6 +353,79 @@ def test_assembly_tells_each_tag_and_each_result(tmp_path):
     assert sum(x.startswith("ASM-21 6 part (number ") for x in lines) == 2
     (results,) = [x for x in lines if x.startswith("ASM-22 6 results (result call asm")]
     assert results.endswith("): [stored at x, stored at y]")
+
+
+@pytest.mark.seed("ASM-11")
+def test_the_constraints_are_what_the_third_phase_is_given(tmp_path):
+    text = '__global__ void k(int *p) { int x; asm("a %0, %1;" : "=r"(x) : "r"(3)); *p = x; }\n'
+    (line,) = [x for x in traced(tmp_path, text, "compile", name="k.cu") if "ASM-11" in x]
+    assert line.startswith("ASM-11 3 constraints (constraints [=r, r]): constraints [=r, r], ")
+
+
+@pytest.mark.seed("ASM-07", "ASM-14", "DIA-08")
+@pytest.mark.parametrize(("assembly", "said"), [
+    ('"a %[x];" : [x] "=r"(x)', "symbolic operand reference not supported!"),
+    ('"a %0, %1;" : "=r"(x) : "0"(3)', "tied input/output operands not supported!"),
+])
+def test_no_other_front_end_is_asked_where_the_documented_one_refuses(tmp_path, assembly, said):
+    text = f"__global__ void k(int *p) {{ int x; asm({assembly}); *p = x; }}\n"
+    (tmp_path / "k.cu").write_text(text)
+    words = ["compile", str(tmp_path / "k.cu"), "--policy", "documented", "--trace"]
+    for more in ([], ["--front-end", "libclang"]):
+        run = CliRunner().invoke(main, [*words, *more])
+        assert run.exit_code == 1
+        assert f": error: {said}" in run.stderr
+        assert f"): refused: {tmp_path}/k.cu:1:" in run.stderr
+
+
+def test_a_source_that_clang_reads_instead_is_said(tmp_path):
+    """What nvir's reader does not take is no refusal of the documented front end."""
+    if not available("clang++", "CUDA's headers"):
+        pytest.skip("no clang or no CUDA headers")
+    (tmp_path / "k.cu").write_text(
+        "struct A { virtual __device__ int f() { return 1; } };\n"
+        "__global__ void k(int *p) { A a; A *b = &a; *p = b->f(); }\n")
+    for policy, told in (("documented", True), ("observed", False)):
+        run = CliRunner().invoke(main, ["compile", str(tmp_path / "k.cu"), "--policy", policy])
+        assert run.exit_code == 0
+        assert ("clang reads this source, not the documented front end: " in run.stderr) is told
+
+
+@pytest.mark.seed("CAL-05", "CAL-06", "CAL-07", "CAL-08", "FN-02", "FN-08")
+def test_how_objects_travel_is_told(tmp_path):
+    """The hidden result, the copy that the callee makes, and one object as two registers."""
+    text = """struct B { double x[8]; }; struct P { long a, b; };
+__device__ __noinline__ B mk(B b) { return b; }
+__device__ __noinline__ P two(P p) { if (p.a) return p; p.a = 3; return p; }
+__global__ void k(double *out, P p) {
+  B b; b.x[0] = *out; B c = mk(b); mk(c); P q; q.a = q.b = 2; *out = c.x[0] + two(q).b; }
+"""
+    lines = traced(tmp_path, text, "compile", "-O0", name="k.cu")
+    assert [x for x in lines if x.startswith("CAL-07")] == [
+        "CAL-07 5 struct return (place_given True): alloca c",
+        "CAL-07 5 struct return (place_given False): alloca tmp"]
+    assert not any("byval-temp" in x for x in lines)
+    assert any(x.startswith("CAL-06 5 slot (p type B, kind BYVAL (2)") and
+               x.endswith(": alloca b") for x in lines)
+    assert "CAL-08 5 expand (argument alloca q): { i64, i64 }" in lines
+    assert sum(x.startswith("CAL-08 10 expand (result call") and x.endswith(": [i64, i64]")
+               for x in lines) == 1
+    assert lines.count("FN-02 appended last (first entry): return") == 3
+    assert lines.count("FN-08 return (line 3): a store, to return") == 2
+    assert lines.count("FN-08 return block (edges 2): load and ret") == 1
+    assert lines.count("FN-08 return block (edges 1): ret") == 2
+
+
+@pytest.mark.seed("FN-13", "KNB-17")
+@pytest.mark.parametrize(("names", "demoted"), [("b", True), ("foo", False)])
+def test_byval_names_are_those_of_parameters(tmp_path, names, demoted):
+    text = ("struct B { double x[8]; }; __device__ __noinline__ double foo(B b) { return b.x[1]; }"
+            "\n__global__ void k(double *out, B c) { *out = foo(c); }\n")
+    lines = traced(tmp_path, text, "compile", "--knob", f"byval-names={names}", name="k.cu")
+    assert ("FN-13 variant 2, byval demoted (parameter b): __val_paramb" in lines) is demoted
+    assert "__val_paramc" not in "".join(lines)
+    run = CliRunner().invoke(main, ["knobs", "byval-names"])
+    assert "byval parameters, by name" in run.output
 
 
 def test_what_ran_before_a_refusal_is_told(tmp_path):

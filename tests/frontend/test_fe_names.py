@@ -247,6 +247,7 @@ def test_the_prolog_tells_the_variant_of_each_parameter():
         "FN-21 temporary (name i.addr, size 4, natural 4): align 4",
         "FN-16 EmitParamDecl (parameter i): alloca i.addr",
         "FN-19 declare (parameter i, number 6" + off, "FN-01 10 prolog (function f): 6 parameters",
+        "FN-02 appended last (first entry): return", "FN-08 return block (edges 1): ret",
     ]
 
 

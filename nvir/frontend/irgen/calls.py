@@ -33,7 +33,7 @@ from nvir.frontend.irgen.abi import ABI, Kind, Passing, classify
 from nvir.frontend.irgen.function_symbols import function_symbol
 from nvir.frontend.irgen.intrinsic.printf import emit_printf
 from nvir.frontend.irgen.places import copy, emit_lvalue, generic, typed
-from nvir.frontend.irgen.state import IRGenError, LValue
+from nvir.frontend.irgen.state import LValue, Refused
 from nvir.frontend.irgen.walk import emit_aggregate, emit_builtin, emit_value
 from nvir.ir import I1, I8, VOID, Instruction, StructType, Type, Value, pointer
 from nvir.ir.function import Function as IRFunction
@@ -66,10 +66,10 @@ def callee_type(e: tree.Expr) -> tree.FunctionType:
     if isinstance(t, tree.FunctionType):
         return t
     if not isinstance(t, tree.Pointer):
-        raise IRGenError("Expected pointer to function!", e.place)
+        raise Refused("Expected pointer to function!", e.place)
     t = tree.strip(t.pointee)
     if not isinstance(t, tree.FunctionType):
-        raise IRGenError("unexpected: Callee does not have routine type!", e.place)
+        raise Refused("unexpected: Callee does not have routine type!", e.place)
     return t
 
 
@@ -189,8 +189,10 @@ def _emit(
     args: list[Value] = []
     if abi.sret:
         g.events.append("sret")
+        given_to = to is not None
         to = to or _temporary(g, typed(e), abi)
         args.append(generic(g, to.pointer))
+        note("CAL-07", "5 struct return", args[0], place_given=given_to)
     g.events.append("fixup")
     args += [
         _slot(g, a, v, abi.params[k] if k < len(abi.params) else None)
@@ -278,18 +280,19 @@ def _slot(g: IRGenState, e: tree.Expr, v: Value | LValue, p: Passing | None) -> 
     if not isinstance(v, LValue):
         if p is not None and p.kind is Kind.INDIRECT:
             message = "Non-aggregate arguments passed indirectly are not supported!"
-            raise IRGenError(message, e.place)
+            raise Refused(message, e.place)
         memory = g.types.memory(typed(e))
         return fold.cast(g, "zext", v, memory, "frombool") if v.type is I1 else v
-    if p is None or p.kind is Kind.DIRECT:
-        t = g.types.memory(v.type)
-        return g.builder.load(v.pointer, t, "", v.align, v.volatile)
-    if p.kind is Kind.BYVAL:
+    if p is not None and p.kind is Kind.DIRECT and p.byval:
         tmp = g.alloca(v.type, "byval-temp")
         copy(g, tmp, v)
         return tmp.pointer
-    if p.kind is Kind.INDIRECT:
+    if p is None or p.kind is Kind.DIRECT:
+        t = g.types.memory(v.type)
+        return g.builder.load(v.pointer, t, "", v.align, v.volatile)
+    if p.kind in (Kind.INDIRECT, Kind.BYVAL):  # of the second the callee makes the copy
         return generic(g, v.pointer)
+    note("CAL-08", "5 expand", p.ir, argument=v.pointer)
     return g.builder.load(v.pointer, p.ir, "coerce", v.align, v.volatile)
 
 
@@ -369,6 +372,7 @@ def _put_result(g: IRGenState, made: Value, p: Passing, to: LValue) -> None:
         g.builder.store(made, to.pointer, to.align)
         return
     at = 0
+    note("CAL-08", "10 expand", made.type.elements, result=made)
     for k, t in enumerate(made.type.elements or ()):
         part = g.builder.extract_value(made, k, "coerce")
         _store_at(g, part, t, to, at)

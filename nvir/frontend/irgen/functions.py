@@ -15,7 +15,7 @@ from nvir.frontend.irgen.abi import ABI, SRET, Kind, Passing
 from nvir.frontend.irgen.alloca import insert_marker, remove_marker
 from nvir.frontend.irgen.metadata import debug_type, setup_function_metadata
 from nvir.frontend.irgen.places import at_pointer, copy, load
-from nvir.frontend.irgen.state import IRGenError, IRGenState, LValue
+from nvir.frontend.irgen.state import IRGenError, IRGenState, LValue, Refused
 from nvir.frontend.irgen.statements import emit_block
 from nvir.frontend.tree.declarations import Function, Parameter
 from nvir.frontend.tree.layout import align_of
@@ -23,7 +23,7 @@ from nvir.frontend.tree.types import Reference, is_aggregate, is_void, is_volati
 from nvir.ir import I1, VOID, Argument, Block, successors
 from nvir.ir.function import Function as IRFunction
 from nvir.ir.nvvm_values import DEBUG_DECLARE, Node
-from nvir.ir.text.trace import Brief, note, within
+from nvir.ir.text.trace import Brief, is_traced, note, within
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import ModuleState
@@ -92,7 +92,7 @@ def emit_prolog(g: IRGenState, decl: Function, function: IRFunction, abi: ABI,
         cursor = 1
     wanted = cursor + len(decl.params)
     if len(arguments) != wanted or len(abi.params) != len(decl.params):
-        raise IRGenError("Argument mismatch in generation function prolog!", decl.place)
+        raise Refused("Argument mismatch in generation function prolog!", decl.place)
     for p, passing in zip(decl.params, abi.params, strict=True):
         argument = arguments[cursor]
         argument.name = parameter_name(p)
@@ -114,7 +114,7 @@ def _parameter(g: IRGenState, p: Parameter, argument: Argument, passing: Passing
     g.at(p.place)
     if passing.kind in (Kind.INDIRECT, SRET) and not aggregate:
         message = "Non-aggregate arguments passed indirectly are not supported!"
-        raise IRGenError(message, p.place)
+        raise Refused(message, p.place)
     if passing.kind is Kind.COERCE:
         how = "tmp, stored as the other type" if aggregate else "a bitcast"
         note("FN-15", "variant 3, of another type", how, parameter=parameter_name(p),
@@ -181,6 +181,7 @@ def _end(g: IRGenState, abi: ABI) -> None:
     assert g.return_block is not None
     g.branch(g.return_block)
     g.start(g.return_block)
+    note("FN-02", "appended last", g.return_block, first=g.function.entry)
     if g.retval is None or abi.sret:
         g.builder.ret_void()
     else:
@@ -191,6 +192,10 @@ def _end(g: IRGenState, abi: ABI) -> None:
         raise IRGenError(f"use of undeclared label '{missing}'", g.decl.place)
     remove_unreachable(g.function)
     remove_marker(g)
+    if is_traced():
+        ways = sum(g.return_block in successors(b) for b in g.function.blocks)
+        how = "ret" if g.retval is None or abi.sret else "load and ret"
+        note("FN-08", "return block", how, edges=ways)
 
 
 def _load_result(g: IRGenState, abi: ABI, slot: LValue) -> None:

@@ -45,6 +45,11 @@ class IRGenError(NvirError):
             self.args = (str(told),)
 
 
+class Refused(IRGenError):
+    """What the real front end refuses, in its words: under policy `documented` that stands, and no
+    other front end is asked."""
+
+
 class TargetLacks(IRGenError):
     """What the architecture has not (or no longer), by the name that the source calls it."""
 

@@ -27,6 +27,7 @@ from nvir.frontend.irgen.places import emit_lvalue, generic, typed
 from nvir.frontend.irgen.state import IRGenError, LValue, Target
 from nvir.frontend.irgen.variables import global_symbol
 from nvir.ir import Block, Constant, Value
+from nvir.ir.text.trace import note
 
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState
@@ -327,6 +328,9 @@ def _return(g: IRGenState, s: tree.Return) -> None:
             emit_return_value(g, s.value, g.retval)
     run_cleanups(g, 0)
     assert g.return_block is not None
+    stored = s.value is not None and g.retval is not None
+    note("FN-08", "return", f"{'a store, ' if stored else ''}to {g.return_block.name}",
+         line=s.place.line)
     g.branch(g.return_block)
 
 

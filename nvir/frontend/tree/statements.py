@@ -148,3 +148,7 @@ class Asm(Stmt):
     inputs: tuple[AsmOperand, ...] = ()
     clobbers: tuple[str, ...] = ()
     volatile: bool = False
+
+    def constraints(self) -> list[str]:
+        """Those of the outputs, then those of the inputs."""
+        return [o.constraint for o in (*self.outputs, *self.inputs)]

@@ -37,6 +37,12 @@ def byval(p: Argument) -> Type | None:
     return found if isinstance(found, Type) else None
 
 
+def byval_align(p: Argument, t: Type) -> int:
+    """How a byval parameter, which points to a `t`, is aligned: as it says, or as that is."""
+    said = attribute(p.attributes, "align")
+    return max(said if isinstance(said, int) else 0, align_of(t))
+
+
 def declared(t: Type) -> Type:
     """The PTX type by which a launch passes a parameter: a scalar, or an array of bytes."""
     if isinstance(t, PointerType):
@@ -78,10 +84,8 @@ class NvvmStorage:
         for k, p in enumerate(f.params):
             inner = byval(p)
             t = p.type if inner is None else inner
-            align = attribute(p.attributes, "align") if inner is not None else 0
-            known = align if isinstance(align, int) else 0
-            name = str(p.name or k)
-            out.append(Param(name, declared(t), k, align=max(known, align_of(t))))
+            align = align_of(t) if inner is None else byval_align(p, inner)
+            out.append(Param(str(p.name or k), declared(t), k, align=align))
         return out
 
     def frame(self, f: Function) -> MemoryLayout:
@@ -90,7 +94,7 @@ class NvvmStorage:
         for p in f.params:
             inner = byval(p)
             if inner is not None:
-                layout.reserve(p, size_of(inner), max(align_of(inner), 4))
+                layout.reserve(p, size_of(inner), max(byval_align(p, inner), 4))
         if f.blocks:
             for i in f.entry:
                 if i.form.name == "alloca" and static(i):

@@ -28,7 +28,7 @@ import attrs
 from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.expressions import emit_value
 from nvir.frontend.irgen.places import emit_lvalue, generic, load, store, typed
-from nvir.frontend.irgen.state import IRGenError, LValue
+from nvir.frontend.irgen.state import IRGenError, LValue, Refused
 from nvir.frontend.tree.declarations import Variable
 from nvir.frontend.tree.expressions import Cast, Expr, InitList, IntLiteral, Name, StringLiteral
 from nvir.frontend.tree.layout import size_of
@@ -51,6 +51,7 @@ TAGS: dict[int, str] = {
 _TAG_OF = {letter: tag for tag, letter in TAGS.items()}
 _THROUGH_POINTER = frozenset((0x14, 0x15, 0x16, 0x18, 0x26, 0x2A))
 _MEMORY = frozenset((0x19, 0x1B, 0x1C))
+_SYMBOLIC = "symbolic operand reference not supported!"
 _TIED = "tied input/output operands not supported!"
 
 
@@ -98,6 +99,9 @@ def parse_template(template: str, s: Asm | None = None) -> list[AsmFragment]:
     """The fragments of a template. Raises `IRGenError` for `%[name]` and unknown operands."""
     place = s.place if s is not None else Asm("").place
     operands = [*s.outputs, *s.inputs] if s is not None else None
+    for o in operands or ():
+        if o.name:
+            raise Refused(_SYMBOLIC, o.place)
     out: list[AsmFragment] = []
 
     def literal(text: str) -> None:
@@ -117,7 +121,7 @@ def parse_template(template: str, s: Asm | None = None) -> list[AsmFragment]:
         elif m["uid"]:
             literal("${:uid}")
         elif m["name"]:
-            raise IRGenError("symbolic operand reference not supported!", place)
+            raise Refused(_SYMBOLIC, place)
         else:
             k = int(m["index"])
             if operands is not None and k >= len(operands):
@@ -184,7 +188,7 @@ def _letter(o: AsmOperand) -> str:
     """The one letter of an operand's constraint; others are refused with their place."""
     letters = o.constraint.lstrip("=+").removeprefix("&")
     if letters.isdigit():
-        raise IRGenError(_TIED, o.place)
+        raise Refused(_TIED, o.place)
     if letters not in _TAG_OF:
         raise IRGenError(f"unknown asm constraint '{o.constraint}'", o.place)
     return letters
@@ -275,9 +279,6 @@ def clobber(name: str) -> str:
 def emit_asm(g: IRGenState, s: Asm) -> None:
     """An asm statement. Raises `IRGenError` with the operand's place."""
     g.events.append("template")
-    for o in (*s.outputs, *s.inputs):
-        if o.name:
-            raise IRGenError("symbolic operand reference not supported!", o.place)
     fragments = parse_template(s.template, s)
     g.events.append("reconstruction")
     template = reconstruct(fragments)
@@ -296,7 +297,7 @@ def emit_asm(g: IRGenState, s: Asm) -> None:
     note("ASM-01", "7 cleanup", "nothing is left", operands=len(made.arguments))
 
 
-@step("ASM-11", "3 constraints", "s.outputs", "s.inputs")
+@step("ASM-11", "3 constraints", "s.constraints")
 def _operands(g: IRGenState, s: Asm) -> _Operands:
     made = _Operands()
     for k, o in enumerate(s.outputs):
