@@ -149,7 +149,10 @@ def page_width(output: str | None) -> int:
 
 
 def write_bytes(path: str, data: bytes) -> None:
-    """Write a file whole, as `write_output` does."""
+    """Write a file whole, or to standard output, as `write_output` does."""
+    if path == STDIO:
+        click.echo(data, nl=False)
+        return
     if path.endswith(("/", os.sep)):
         raise NvirError(f"{path}: names a folder, not a file")
     target = Path(os.path.realpath(path))

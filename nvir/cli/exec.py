@@ -27,11 +27,13 @@ from nvir.cli.common import reports_errors
               help="The device's memory.")
 @click.option("--max-steps", type=click.IntRange(1), default=10**8, metavar="N",
               help="Instructions of one launch, beyond which it is taken to hang.")
+@click.option("--max-seconds", type=click.FloatRange(0), default=60, show_default=True, metavar="S",
+              help="Processor time of one launch, beyond which it is an error.")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 @reports_errors
 def command(
     passes: str, policy: str, tune: bool, arch: str | None, check: str, stats: bool, memory: int,
-    max_steps: int, program: tuple[str, ...],
+    max_steps: int, max_seconds: float, program: tuple[str, ...],
 ) -> None:
     """Run PROGRAM with its kernels in the interpreter.
 
@@ -59,6 +61,6 @@ def command(
         parse_pipeline(passes)
     settings = ExecSettings(
         machine(arch, shutil.which(program[0]) or program[0]), passes, policy, tune, kinds, stats,
-        memory << 20, max_steps,
+        memory << 20, max_steps, max_seconds,
     )
     sys.exit(execute(program, settings))

@@ -20,6 +20,7 @@ from nvir.cli.common import (
 )
 from nvir.ir.document import read_file
 from nvir.ir.errors import NvirError
+from nvir.loading import STDIO
 
 _PIECE = 1 << 20  # elements; even, for random words of 32 bits come in pairs
 _SCALARS = {
@@ -86,7 +87,8 @@ def _saved(path: str, most: int) -> Any:
     except OSError as e:
         raise NvirError(f"{path}: {e.strerror or e}") from None
     try:
-        return np.ascontiguousarray(np.lib.format.read_array(io.BytesIO(data), allow_pickle=False))
+        found = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+        return np.ascontiguousarray(found, found.dtype.newbyteorder("="))  # as a GPU has them
     except Exception as e:  # many, of numpy's and of Python's reader of the header
         why = str(e).partition("\n")[0]
         raise NvirError(f"{path}: no array that can be read: {why}") from None
@@ -221,6 +223,10 @@ def command(
     from nvir.interp.grid import GridLaunch
 
     targets = _dump_targets(dumps, values)
+    piped = any(path == STDIO for _, path in targets)
+    if piped and (as_json or profiles or trace is not None):
+        raise click.UsageError("--dump - has standard output for itself: no --json, --profile or "
+                               "--trace")
     run = GridLaunch(
         module, name, parse_dim(grid), parse_dim(block), dynamic_smem, max_steps,
         ("bounds", *checks), max_bytes, max_seconds=max_seconds,
@@ -244,7 +250,7 @@ def command(
             "profile": rows if profiles else None, "arrays": arrays,
         }, indent=1))
         return
-    click.echo(result.stdout, nl=False)
+    click.echo(result.stdout, nl=False, err=piped)
     if profiles:
         _print_profile(rows)
     if not targets and not profiles and trace is None:

@@ -151,7 +151,8 @@ def error_text(code: int) -> str:
 
 _FAULTS = (
     (r"misaligned", 716), (r"assertion", 710), (r"out of bounds|read-only", 700),
-    (r"deadlock|more than \d+ steps", 702), (r"cannot launch", 1), (r"stack overflow", 719),
+    (r"deadlock|more than [\d.e+-]+ (?:steps|seconds)", 702),
+    (r"cannot launch", 1), (r"stack overflow", 719),
 )
 
 

@@ -46,6 +46,7 @@ class ExecSettings:
     stats: bool = False
     memory: int = 4 << 30
     max_steps: int = 10**8
+    max_seconds: float = 60
 
 
 def execute(command: Sequence[str], settings: ExecSettings, cache: Path | None = None) -> int:
@@ -139,6 +140,7 @@ class Session:
             np.frombuffer(self.map, np.uint8), ("bounds", *settings.check), settings.max_steps,
             self.observer and self.observer.watch, self.observer and self.observer.trace,
             fork=len(os.sched_getaffinity(0)) > 1, host_stores=True,
+            max_seconds=settings.max_seconds,
         )
         self.device.sms = int(self.properties["multiProcessorCount"])  # type: ignore[arg-type]
         self.modules: list[Any] = []

@@ -15,6 +15,7 @@ from __future__ import annotations
 import bisect
 import os
 import pickle
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -93,7 +94,8 @@ class Device:
 
     data       the bytes of the memory (uint8); may be shared with another process
     check      as for `nvir.launch`; "uninit" covers global memory as well
-    max_steps  instructions executed beyond which a launch is an error
+    max_steps, max_seconds  instructions executed, and processor time, beyond which a launch is an
+               error
     watch      makes the observer of a wave's accesses (see checks.py), or None
     trace      called with (group, instruction, results) after each instruction, or None
     textures   `Texture`s by handle
@@ -106,10 +108,10 @@ class Device:
     def __init__(
         self, data: Array, check: Sequence[str] = ("bounds",), max_steps: int = 10**8,
         watch: Callable[[Any], Any] | None = None, trace: Callable[..., None] | None = None,
-        fork: bool = False, host_stores: bool = False,
+        fork: bool = False, host_stores: bool = False, max_seconds: float | None = None,
     ) -> None:
         self.memory = DeviceMemory(data, "uninit" in check)
-        self.check, self.max_steps = tuple(check), max_steps
+        self.check, self.max_steps, self.max_seconds = tuple(check), max_steps, max_seconds
         self.watch, self.trace = watch, trace
         self.fork = fork and watch is None and self.check == ("bounds",)
         self.host_stores = host_stores
@@ -183,7 +185,7 @@ class Device:
         program = self.program(module, kernel)
         run = GridLaunch(
             module, kernel, grid, block, dynamic_smem, self.max_steps, self.check, program=program,
-            cluster=cluster,
+            cluster=cluster, max_seconds=self.max_seconds,
         )
         run.sms, run.host_stores = self.sms, self.host_stores
         if self.watch is not None:
@@ -211,8 +213,10 @@ class Device:
         run.run_grid(waves[:1])  # so that the child has the generated code
         half = len(waves) // 2 + 1
         ours, theirs = os.pipe()
+        spent = time.process_time()
         child = os.fork()
         if not child:
+            run.began -= spent  # a new process begins to count
             error: Exception | None = None
             try:
                 run.run_grid(waves[half:])

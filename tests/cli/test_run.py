@@ -39,6 +39,23 @@ def test_arrays_are_saved_and_read_again(tmp_path: Path) -> None:
     assert (np.load(y) == 6).all()
 
 
+def test_arrays_of_big_endian_numbers_are_read_as_their_values(tmp_path: Path) -> None:
+    x = tmp_path / "x.npy"
+    np.save(x, np.arange(50, dtype=">f4"))
+    args = ("--arg", "50", "--arg", "2.0", "--arg", str(x), "--arg", "zeros:f32[50]")
+    assert "argument 3: float32[50] [0.0, 2.0, 4.0," in nvir(*BASE, *args).output
+
+
+def test_arrays_are_saved_to_standard_output(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = nvir(*BASE, *ARGS, "--dump", "3=-")
+    saved = np.load(io.BytesIO(result.stdout_bytes))
+    assert (saved == np.arange(50, dtype=np.float32) * 2 + 1).all()
+    assert not [*tmp_path.iterdir()]
+    result = nvir(*BASE, *ARGS, "--dump", "3=-", "--json")
+    assert (result.exit_code, "--dump - has standard output" in result.output) == (2, True)
+
+
 @pytest.mark.parametrize("kind", ["link", "pipe", "device"])
 def test_arrays_are_saved_to_what_is_there(kind: str, tmp_path: Path) -> None:
     """A link is followed, into a pipe or a device is written; neither becomes a file."""

@@ -127,6 +127,14 @@ def test_a_fault_is_told_stays_and_is_the_exit_status(driver):
 
 
 @needs_compiler
+def test_a_launch_has_a_limit_of_time(driver):
+    done = driver(32, "--max-seconds", "0")
+    assert "cuCtxSynchronize CUDA_ERROR_LAUNCH_TIMEOUT" in done.stdout
+    assert "more than 0 seconds of processor time; --max-seconds allows more" in done.stderr
+    assert done.returncode == 1
+
+
+@needs_compiler
 def test_check_ends_the_program_and_stats_print_a_table(driver):
     done = driver(40, "--check")
     assert (done.returncode, done.stdout.count("ILLEGAL")) == (1, 0)
