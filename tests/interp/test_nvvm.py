@@ -489,6 +489,80 @@ def test_globals_with_initialisers_and_constant_expressions() -> None:
     assert r.globals["numbers"].view(np.int32).tolist() == [4, 5, -6]
 
 
+TYPED = """target triple = "nvptx64-nvidia-cuda"
+target datalayout = "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-\
+f32:32:32-f64:64:64-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64"
+@n = addrspace(1) global [4 x i32] [i32 4, i32 5, i32 6, i32 7]
+@s = addrspace(3) global [4 x i32] undef
+define void @k(i64 addrspace(1)* %o) {
+  %a = add i64 0, CONSTANT
+  store i64 %a, i64 addrspace(1)* %o
+  %p = getelementptr i64, i64 addrspace(1)* %o, i64 1
+  %n = ptrtoint [4 x i32] addrspace(1)* @n to i64
+  store i64 %n, i64 addrspace(1)* %p
+  %g = addrspacecast [4 x i32] addrspace(3)* @s to i8*
+  %h = getelementptr i8, i8* %g, i64 12
+  %i = ptrtoint i8* %h to i64
+  %q = getelementptr i64, i64 addrspace(1)* %o, i64 2
+  store i64 %i, i64 addrspace(1)* %q
+  ret void
+}
+!nvvm.annotations = !{!0}
+!0 = !{void (i64 addrspace(1)*)* @k, !"kernel", i32 1}
+"""
+N = "ptrtoint ([4 x i32] addrspace(1)* @n to i64)"
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    (f"add (i64 {N}, i64 8)", lambda n, s: n + 8),
+    (f"mul (i64 {N}, i64 -3)", lambda n, s: -3 * n),
+    (f"lshr (i64 {N}, i64 4)", lambda n, s: n >> 4),
+    (f"zext (i32 trunc (i64 {N} to i32) to i64)", lambda n, s: n & 0xFFFFFFFF),
+    (f"zext (i1 icmp ugt (i64 {N}, i64 4) to i64)", lambda n, s: n > 4),
+    (f"extractvalue ({{ i64, i64 }} {{ i64 3, i64 {N} }}, 1)", lambda n, s: n),
+    (f"extractvalue ({{ i64, i64 }} insertvalue ({{ i64, i64 }} {{ i64 3, i64 {N} }}, i64 9, 1), "
+     "1)", lambda n, s: 9),
+    (f"select (i1 icmp ult (i64 {N}, i64 4), i64 {N}, i64 5)", lambda n, s: 5),
+    (f"select (i1 icmp ugt (i64 {N}, i64 4), i64 {N}, i64 5)", lambda n, s: n),
+    (f"bitcast (double bitcast (i64 {N} to double) to i64)", lambda n, s: n),
+    ("ptrtoint (i32 addrspace(1)* getelementptr ([4 x i32], [4 x i32] addrspace(1)* @n, i64 0, "
+     f"i64 sub (i64 {N}, i64 add (i64 {N}, i64 2))) to i64)", lambda n, s: n - 8),
+    ("ptrtoint (i32* getelementptr ([4 x i32], [4 x i32]* addrspacecast ([4 x i32] addrspace(3)* @s"
+     " to [4 x i32]*), i64 0, i64 3) to i64)", lambda n, s: s),
+])
+def test_constant_expressions_of_addresses(text: str, expected: Callable[[int, int], int]) -> None:
+    out = np.zeros(3, np.uint64)
+    nvir.launch(nvir.read_ll(TYPED.replace("CONSTANT", text)), "k", 1, 1, [out])
+    got, n, s = out.tolist()
+    assert got == expected(n, s) & (1 << 64) - 1
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    (f"fptoui (double uitofp (i64 {N} to double) to i64)",
+     "the constant expression uitofp in the interpreter"),
+    (f"extractelement (<2 x i64> <i64 5, i64 {N}>, i32 0)",
+     "the constant expression extractelement of i64 in the interpreter"),
+    (f"bitcast (<2 x i32> <i32 1, i32 trunc (i64 {N} to i32)> to i64)",
+     "a constant expression that casts vectors, in the interpreter"),
+])
+def test_constant_expressions_that_are_not_supported(text: str, message: str) -> None:
+    with pytest.raises(Unsupported, match=message):
+        nvir.launch(nvir.read_ll(TYPED.replace("CONSTANT", text)), "k", 1, 1,
+                    [np.zeros(3, np.uint64)])
+
+
+def test_a_constant_nested_too_deep_is_refused() -> None:
+    k = Kernel(("o", GLOBAL))
+    numbers = Variable("numbers", "global", array(I32, 3), address_type=pointer(1))
+    k.m.add_global(numbers)
+    deep: Any = ConstantExpr("ptrtoint", (numbers,), I64)
+    for _ in range(201):
+        deep = ConstantExpr("add", (deep, const(I64, 1)), I64)
+    k.store(deep, k.args[0])
+    with pytest.raises(Unsupported, match="a constant nested deeper than 200"):
+        k.run(np.zeros(LANES, np.uint64))
+
+
 def test_shared_memory_barriers_and_address_spaces() -> None:
     k = Kernel(("o", GLOBAL))
     b = k.b
@@ -887,6 +961,20 @@ def assemble(k: Kernel, template: str, constraints: str, result: Type, *args: An
     ("shfl.sync.bfly.b32 $0, $1, 1, 31, 0xffffffff;", "=r,r", lambda x: x ^ 1),
     ("prmt.b32 $0, $1, 0, 0x0123; // bytes", "=r,r,~{memory}",
      lambda x: int.from_bytes(x.to_bytes(4, "little"), "big")),
+    (".loc 1 2 3;\n\tadd.u32 $0, $1, WARP_SZ;", "=r,r", lambda x: x + 32),
+    ("{ .reg .f32 a; mov.f32 a, 0f3F800000; add.f32 a, a, 1.5; mov.b32 $0, a; }", "=r,r",
+     lambda x: 0x40200000),
+    ("{ .reg .f32 a; mov.f32 a, -1.5; add.f32 a, a, 2e0; mov.b32 $0, a; }", "=r,r",
+     lambda x: 0x3F000000),
+    ("{ .reg .f64 a; mov.f64 a, 0f3F800000; add.f64 a, a, 0.25; mov.b64 {_, $0}, a; }", "=r,r",
+     lambda x: 0x3FF40000),
+    ("add.u32 $0, $1, 010; add.u32 $0, $0, 0b101U;", "=r,r", lambda x: x + 13),
+    ("{ .reg .f64 a; mov.f64 a, 0d4000000000000000; add.f64 a, a, 0.5; cvt.rni.u32.f64 $0, a;}",
+     "=r,r", lambda x: 2),
+    ("{ .reg .b32 a; mov.u32 a, %ntid.x; add.u32 $0, a, $1; }", "=r,r", lambda x: LANES + x),
+    ("{ .reg .b64 a; mov.u64 a, numbers; add.u64 a, a, 8; ld.global.u32 $0, [a-4]; }", "=r,r",
+     lambda x: 12),
+    ("mov.u32 _, $1; @ !$2 add.u32 $0, $0, 1;", "=r,0,b", None),
 ])
 def test_inline_assembly(template: str, constraints: str, expected: Any) -> None:
     k = Kernel(("o", GLOBAL))
@@ -897,6 +985,9 @@ def test_inline_assembly(template: str, constraints: str, expected: Any) -> None
         def expected(x: int) -> int:
             return x + 1 - (x & 1)
 
+    values = constant(array(I32, 3), tuple(const(I32, x) for x in (11, 12, 13)))
+    k.m.add_global(Variable("numbers", "global", array(I32, 3), address_type=pointer(1),
+                            init=values))
     k.store(assemble(k, template, constraints, I32, *args), k.args[0])
     out = np.zeros(LANES, np.uint32)
     k.run(out)
@@ -917,7 +1008,34 @@ def test_inline_assembly_with_memory_and_two_results() -> None:
     assert out.tolist() == [4 * x + 1 for x in range(LANES)]
 
 
-@pytest.mark.parametrize("template", ["L: bra L;", "frobnicate.u32 $0, $1;", "mov.u32 $0, nobody;"])
+@pytest.mark.parametrize(("template", "t", "expected"), [
+    ("mov.b16 $0, $1;", I8, lambda x: x),
+    ("{ .reg .pred p; setp.gt.u16 p, $1, 5; selp.b16 $0, 1, 0, p; }", I1, lambda x: x > 5),
+    ("mov.b16 $0, 3;", I8, lambda x: 3),
+])
+def test_an_output_of_assembly_narrower_than_its_register(
+    template: str, t: Type, expected: Callable[[int], int]
+) -> None:
+    k = Kernel(("o", GLOBAL))
+    x = assemble(k, template, "=h,h", t, k.b.trunc(k.tid32, I16))
+    k.store(k.b.zext(x, I32), k.args[0])
+    out = np.zeros(LANES, np.uint32)
+    k.run(out)
+    assert out.tolist() == [expected(x) for x in range(LANES)]
+
+
+def test_an_output_of_assembly_in_memory_is_refused() -> None:
+    k = Kernel(("o", GLOBAL))
+    k.b.insert("call", (k.args[0],),
+               aux=CallInfo(1, callee=InlineAsm("st.global.u32 [$0], 7;", "=*m")))
+    with pytest.raises(Unsupported, match=r"inline assembly with the constraints '=\*m'"):
+        k.run(np.zeros(LANES, np.uint32))
+
+
+@pytest.mark.parametrize("template", [
+    "L: bra L;", "frobnicate.u32 $0, $1;", "mov.u32 $0, nobody;", ".file 1;", "mov.u32 $0, #;",
+    "shfl.sync.bfly.b32 $0, $1, 1, 31, -1; add.u32 $0, $0, 1;",
+])
 def test_assembly_that_is_not_supported(template: str) -> None:
     k = Kernel(("o", GLOBAL))
     k.store(assemble(k, template, "=r,r", I32, k.tid32), k.args[0])

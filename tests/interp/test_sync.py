@@ -698,12 +698,12 @@ def test_impossible_boxes_name_the_thread(op: str, wrong: str) -> None:
     message = ("the box of a tensor copy must be aligned to 128 bytes" if wrong == "place"
                else "this is no tensor map: pass nvir.interp.TensorMap as the argument")
     with pytest.raises(LaunchError, match=message) as error:
-        tensor(body, 256, [TensorMap(words((16, 8)), (8, 4)), words(1), 0, 0])
+        tensor(body, 256, [TensorMap(np.zeros((16, 8), np.uint32), (8, 4)), words(1), 0, 0])
     assert error.value.thread == (5, 0, 0)
 
 
 def test_a_box_wholly_outside_stores_nothing() -> None:
-    data = words((4, 4)) + 3
+    data = np.full((4, 4), 3, np.uint32)
     from nvir.interp import TensorMap
 
     tensor("""@%p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%d1, {%r1, %r2}], [%r5];

@@ -24,14 +24,30 @@ from nvir.interp.leaves import Temp, View
 from nvir.interp.nvvm.lower import rename, run
 from nvir.interp.ori_level import ori
 from nvir.interp.rows import unsupported
-from nvir.ir import CC, IMM, PRED, SCALARS, Instruction, Type, Value, form, integer
+from nvir.ir import (
+    CC,
+    F32,
+    F64,
+    IMM,
+    PRED,
+    SCALARS,
+    Constant,
+    Instruction,
+    Type,
+    Value,
+    constant,
+    form,
+    integer,
+)
 from nvir.ir.nvvm_values import InlineAsm
 from nvir.ir.special import special_register
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_DECIMAL = r"-?(?:\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)"
+_OCTAL = re.compile(r"-?0[0-7]+")
 _TOKEN = re.compile(
-    r"(?P<float>0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][+-]?\d+)?)"
-    r"|(?P<number>-?(?:0[xX][0-9a-fA-F]+|\d+)[uU]?)"
+    rf"(?P<float>0[fF][0-9a-fA-F]{{8}}|0[dD][0-9a-fA-F]{{16}}|{_DECIMAL})"
+    r"|(?P<number>-?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)[uU]?)"
     r"|(?P<name>[%$A-Za-z_][\w$]*(?:\.[xyzwrgba](?!\w))?(?:::\w+)*)"
     r"|(?P<punct>[{}\[\],+|!()-])|\s+"
 )
@@ -152,7 +168,7 @@ class AsmScope:
         if found is not None:
             return found
         if token[0].isdigit() or token[0] == "-":
-            return integer(literal(token))
+            return literal(token)
         if token == "WARP_SZ":
             return integer(32)
         register = special_register(token)
@@ -173,13 +189,16 @@ class AsmScope:
         return made
 
 
-def literal(token: str) -> int:
-    """The bits of a literal."""
-    if token[:2] in ("0f", "0F", "0d", "0D"):
-        return int(token[2:], 16)
-    if "." in token:
-        return int(struct.unpack("<Q", struct.pack("<d", float(token)))[0])
-    return int(token.rstrip("uU"), 0)
+def literal(token: str) -> Constant:
+    """A literal, of the type that it is written in."""
+    if token[:2] in ("0f", "0F"):
+        return constant(F32, int(token[2:], 16))
+    if token[:2] in ("0d", "0D"):
+        return constant(F64, int(token[2:], 16))
+    if re.fullmatch(_DECIMAL, token):
+        return constant(F64, int.from_bytes(struct.pack("<d", float(token)), "little"))
+    digits = token.rstrip("uU")
+    return integer(int(digits, 8 if _OCTAL.fullmatch(digits) else 0))
 
 
 def view(scope: AsmScope, s: Statement) -> View:
@@ -187,8 +206,6 @@ def view(scope: AsmScope, s: Statement) -> View:
     f = form(s.spelling, s.shape)
     if f.name == "unknown" or f.n_results < 0 or (f.ties and not f.carry_in):
         raise unsupported(scope.i, f"{s.spelling} in inline assembly")
-    if len(f.slots) != len(s.tokens):
-        raise unsupported(scope.i, f"{s.spelling} {s.shape} in inline assembly")
     sources = [scope.source(t) for t, k in zip(s.tokens, f.slots, strict=True) if k < 0]
     if f.carry_in:
         sources.append(scope.values.get("cc", integer(0)))
