@@ -43,6 +43,21 @@ def test_switches(bits, cases):
     check(switch(cases, bits), [given, np.zeros(32, np.int32)])
 
 
+@pytest.mark.parametrize("cases", [[1], [0, 1, 2, 3, -4], [1 << 64, -(1 << 99), 5, 1 << 99, -1]])
+def test_switches_on_several_words(cases):
+    """As compares of words; what is stored says which case a number was. i70 is extended."""
+    for bits in (128, 70):
+        cases = sorted({c % (1 << bits) - (1 << bits) * (c >> bits - 1 & 1) for c in cases})
+        given = [*cases, *(c + 1 for c in cases), *(c ^ 1 << 66 for c in cases), *range(32)][:32]
+        words = [n >> 64 * k & (1 << 64) - 1 for n in given for k in range(2)]
+        check(switch(cases, bits), [np.array(words, np.uint64), np.zeros(32, np.int32)])
+
+
+def test_a_wide_switch_on_a_literal():
+    text = switch([1 << 70, 3], 128).replace("switch i128 %x", f"switch i128 {1 << 70}")
+    assert "setp" not in ptx(text)
+
+
 def test_dense_switches_become_tables_and_sparse_ones_do_not():
     assert "brx.idx" in ptx(switch([0, 1, 2, 3]))
     assert "brx.idx" not in ptx(switch([0, 1, 2]))

@@ -2,16 +2,17 @@
 
 A switch of at least four cases that fill a tenth of their range becomes `brx.idx`; others a
 tree of comparisons that halves the sorted cases, with chains of equality tests of up to
-three at its leaves. The numbers are LLVM's.
+three at its leaves; of words where the number has more than 64 bits. The numbers are LLVM's.
 """
 
 from __future__ import annotations
 
-from nvir.ir import Block, Constant, Instruction, Value, form
+from nvir.ir import Block, Constant, Instruction, Type, Value, constant, form
 from nvir.passes.select import abi
 from nvir.passes.select.constants import signed
 from nvir.passes.select.lanes import Rule
-from nvir.passes.select.rules.integer import sext
+from nvir.passes.select.rules.integer import sext, words
+from nvir.passes.select.rules.wide import below, equal
 from nvir.passes.select.selector import Parts, Selector, width
 
 MIN_TABLE = 4  # cases
@@ -61,15 +62,14 @@ def _switch(s: Selector, i: Instruction) -> Parts:
         if isinstance(c, Constant)
     )
     x = s.use(value)
-    if isinstance(x[0], Constant) and len(x) == 1:
-        number = signed(x[0].value, t.bits)
+    known = [p.value << 64 * k for k, p in enumerate(x) if isinstance(p, Constant)]
+    if len(known) == len(x):
+        number = signed(sum(known), t.bits)
         s.b.br(edge(s, dict(cases).get(number, default)))
         return ()
     if not cases:
         s.b.br(edge(s, default))
         return ()
-    if t.bits > 64:
-        raise s.fail(f"a switch on {t}")
     if t.bits == 1:
         taken = dict(cases)
         then, otherwise = taken.get(1, default), taken.get(0, default)
@@ -78,11 +78,14 @@ def _switch(s: Selector, i: Instruction) -> Parts:
         else:
             branch(s, x[0], then, otherwise)
         return ()
+    if t.bits > 64:
+        _search(s, _WordTests(s, t, x), cases, default)
+        return ()
     register = sext(s, x[0], t.bits)
     if _is_dense(cases):
         _table(s, register, width(t), cases, default)
     else:
-        _search(s, register, width(t), cases, default)
+        _search(s, _Tests(s, register, width(t)), cases, default)
     return ()
 
 
@@ -110,9 +113,36 @@ def _table(
     s.b.insert(Instruction(form("brx.idx", "%s"), (index,), aux=targets))
 
 
-def _search(
-    s: Selector, x: Value, w: int, cases: list[tuple[int, Block]], default: Block
-) -> None:
+class _Tests:
+    """Comparisons of the number that a switch is on with those of its cases."""
+
+    def __init__(self, s: Selector, x: Value, w: int) -> None:
+        self.s, self.x, self.w = s, x, w
+
+    def below(self, number: int) -> Value:
+        return self.s.op(f"setp.lt.s{self.w}", self.x, number)
+
+    def equal(self, number: int) -> Value:
+        return self.s.op(f"setp.eq.s{self.w}", self.x, number)
+
+
+class _WordTests(_Tests):
+    """The same of a number of several words."""
+
+    def __init__(self, s: Selector, t: Type, x: Parts) -> None:
+        self.s, self.type, self.words = s, t, words(s, t, x, "s")
+
+    def below(self, number: int) -> Value:
+        return below(self.s, self.words, self._literal(number), "s")
+
+    def equal(self, number: int) -> Value:
+        return equal(self.s, "eq", self.words, self._literal(number))
+
+    def _literal(self, number: int) -> Parts:
+        return words(self.s, self.type, self.s.use(constant(self.type, number)), "s")
+
+
+def _search(s: Selector, tests: _Tests, cases: list[tuple[int, Block]], default: Block) -> None:
     """Binary search; each entry of `work` is an ori block and the cases that may come there."""
     work: list[tuple[Block, list[tuple[int, Block]]]] = [(s.b.block, cases)]
     while work:
@@ -121,20 +151,20 @@ def _search(
         if len(left) > CHAIN:
             middle = len(left) // 2
             upper, lower = s.new_block("switch"), s.new_block("switch")
-            s.b.cond_br(s.op(f"setp.lt.s{w}", x, left[middle][0]), lower, upper)
+            s.b.cond_br(tests.below(left[middle][0]), lower, upper)
             work.append((upper, left[middle:]))
             work.append((lower, left[:middle]))
             continue
         for k, (number, block) in enumerate(left):
-            equal = s.op(f"setp.eq.s{w}", x, number)
+            same = tests.equal(number)
             if k == len(left) - 1:
                 if block is default:
                     s.b.br(edge(s, default))
                 else:
-                    s.b.cond_br(equal, edge(s, block), edge(s, default))
+                    s.b.cond_br(same, edge(s, block), edge(s, default))
             else:
                 following = s.new_block("switch")
-                s.b.cond_br(equal, edge(s, block), following)
+                s.b.cond_br(same, edge(s, block), following)
                 s.start(following)
 
 
