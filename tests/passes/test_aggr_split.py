@@ -9,6 +9,7 @@ import nvir
 from nvir.ir.clone import clone_module
 from nvir.ir.layout import align_of
 from nvir.ir.nvvm_values import Poison
+from nvir.ir.text.trace import Trace
 from nvir.ir.types import (
     BFLOAT,
     DOUBLE,
@@ -184,6 +185,13 @@ def test_padding():
 
 @pytest.mark.seed("STR-08", "STR-09")
 def test_a_load_is_one_of_each_leaf():
+    with Trace() as trace:
+        body("""  %v = load {i32, float}, ptr %p
+  store {i32, float} %v, ptr %q
+  store volatile {i32, float} %v, ptr %q
+  ret void""")
+    assert [(e.inputs["names"], e.outcome) for e in trace.of("STR-08")] == [
+        ("ptr", ["i32", "float"])] * 3
     f = body("""  %v = load {i32, float, [2 x i16]}, ptr %p, align 8
   %x = extractvalue {i32, float, [2 x i16]} %v, 0
   %y = extractvalue {i32, float, [2 x i16]} %v, 2, 1

@@ -21,7 +21,7 @@ from nvir.documented.hoist import core as licm_core
 from nvir.documented.hoist import sets as licm_sets
 from nvir.documented.hoist import stages
 from nvir.documented.policy import core_knobs
-from nvir.ir.text.trace import Trace
+from nvir.ir.text.trace import Trace, shown
 from nvir.passes.context import Context
 from nvir.passes.knobs import KnobKind, Knobs, knob
 from nvir.passes.loop import licm
@@ -295,6 +295,10 @@ def test_simple_and_other_loops_are_called_differently():
     assert [(b.name, m) for b, m in stages.calls(loop_of(single("")))] == [
         ("L", Mode.HEADER), ("L", Mode.LATCH)
     ]
+    for module, told in ((single(""), ["simple"]), (nested(), ["simple", "several"])):
+        with Trace() as trace:
+            run(module)
+        assert [e.outcome for e in trace.of("LIC-08")] == told
 
 
 @pytest.mark.seed("LIC-30")
@@ -534,6 +538,12 @@ def test_in_nests_the_depth_of_the_definition_decides():
     by = {i.operands: i for i in region.items if i.form.spelling == "mul.lo.u32"}
     inside = [scope.in_range(i.operands[0]) for i in by.values()]
     assert inside == [False, True]
+    with Trace() as trace:
+        stages.forward(region.items, stages.Marks(0), scope)
+        stages.forward(region.items, stages.Marks(0), attrs.evolve(scope, multi_depth=False))
+    (event,) = trace.of("LIC-15")
+    said = [event.outcome[shown(i.operands[0])] for i in by.values()]
+    assert said == ["external", "blocks"]
 
 
 @pytest.mark.seed("LIC-16")
@@ -905,6 +915,21 @@ def test_the_set_based_path_is_off_and_can_be_switched_on():
     assert not on.of("LIC-14")
 
 
+@pytest.mark.seed("LIC-19", "LIC-20")
+def test_the_set_based_path_replaces_the_marks_alone():
+    """Stage 4 runs behind both, and finds in the set what it adds to the marks itself."""
+    by_path = []
+    for sets_ in (False, True):
+        with Trace() as trace:
+            run(single(CHAIN), UseNewLoopInvariantRoutineForHoisting=sets_)
+        assert trace.of("LIC-19")
+        by_path.append((len(trace.of("LIC-19")[0].outcome), [e.step for e in trace.of("LIC-20")]))
+    (first, steps), (found, after) = by_path
+    assert first < found
+    assert "4 marked as well" in steps
+    assert set(after) == {"4 transitive"}
+
+
 @pytest.mark.seed("SET-03")
 def test_in_nests_what_is_made_outside_of_the_range_enters_the_set():
     module = nested()
@@ -912,7 +937,13 @@ def test_in_nests_what_is_made_outside_of_the_range_enters_the_set():
     nest = Nest(module["k"])
     region = survey(nest.loops[0], nest)
     scope = stages.HoistScope(region, 0, True, set(), lambda i: i not in region.invariant)
-    known = licm_sets.build_invariant_set(list(region.loop.children[0].header), scope)
+    with Trace() as trace:
+        known = licm_sets.build_invariant_set(list(region.loop.children[0].header), scope)
+    (event,) = trace.of("SET-03")
+    assert event.inputs == {"multi_depth": True}
+    assert sorted(event.outcome) == sorted(
+        shown(v) for v in {v for i in region.loop.children[0].header for v in i.operands
+                           if stages.is_register(v) and not scope.in_range(v)})
     product = region.invariant[-1]
     assert all(v in known for v in product.operands if stages.is_register(v))
     assert product in known
@@ -922,6 +953,11 @@ def test_in_nests_what_is_made_outside_of_the_range_enters_the_set():
 def test_loads_behind_stores_stay_out_of_the_set():
     m, known = sets("ld.global.u32 %r10, [%rd1]; st.global.u32 [%rd2], %r2;")
     assert m.by["ld.global.u32"] not in known
+    with Trace() as trace:
+        sets_of(m)
+    (event,) = trace.of("SET-04")
+    assert any(x.startswith("ld.global.u32") for x in event.outcome)
+    assert not trace.of("SET-06")
     m, known = sets("ld.global.u32 %r10, [%rd1]; st.shared.u32 [tile], %r2;")
     assert m.by["ld.global.u32"] in known
 
@@ -959,6 +995,10 @@ def test_only_the_last_instance_filters_carries():
         assert m.by["add.cc.u32"].results[0] in known
         m, known = sets("setp.gt.u32 %p8, %r2, 3; selp.b32 %r10, %r3, %r1, %p8;", pass_id)
         assert (m.by["selp.b32"] in known) == (pass_id == 3)  # it passes over predicates too
+        with Trace() as trace:
+            sets_of(m)
+        assert [any("selp.b32" in x for x in e.outcome) for e in trace.of("SET-06")] == [True] * (
+            pass_id == 3)
 
 
 @pytest.mark.seed("SET-07")

@@ -93,6 +93,10 @@ class Core:
 
     def boundaries(self, region: HoistRegion) -> Boundaries:
         permitted = self.knobs(region.loop.header).permitted
+        depths, loop = self.prepared.depths, region.loop
+        here, deepest = depths[loop.header], max(depths[b] for b in loop.blocks)
+        note("LIC-08", "depths", "simple" if here == deepest else "several", header=here,
+             deepest=deepest)
         return analyze_boundaries(
             region.loop, permitted, region.hazards, self.prepared.depths
         )
@@ -172,7 +176,7 @@ class Core:
         else:
             forward(items, marks, scope)
             backward(items, marks, scope)
-            propagate(items, marks, scope)
+        propagate(items, marks, scope)
         safe = mode is not Mode.NOT_DOMINATED
         counts = self.counts[loop.header]
         verdict = profit(items, marks, self.pass_id, amount, safe, counts, self.of)

@@ -23,10 +23,11 @@ from nvir.documented.hoist.stages import (
     HoistState,
     Marks,
     is_register,
+    passed_over,
     skipped_by_last,
 )
 from nvir.ir import Instruction, Value
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import is_traced, note, step
 
 
 class ValueSet:
@@ -55,6 +56,8 @@ class ValueSet:
 def build_invariant_set(items: Sequence[Instruction], scope: HoistScope) -> ValueSet:
     """Phase A: the values that do not change while the loop runs, as far as the block says."""
     known = ValueSet()
+    if is_traced():
+        _phase_a_told(items, scope)
     changed = True
     while changed:
         changed = False
@@ -73,6 +76,17 @@ def build_invariant_set(items: Sequence[Instruction], scope: HoistScope) -> Valu
                 for r in i.results:
                     changed |= known.add(r)
     return known
+
+
+def _phase_a_told(items: Sequence[Instruction], scope: HoistScope) -> None:
+    """Note what decides before anything is in the set: operands made outside the depths of the
+    loop, those passed over, and what must stay for what it does."""
+    read = dict.fromkeys(v for i in items for v in i.operands if is_register(v))
+    note("SET-03", "A outside", [v for v in read if not scope.in_range(v)],
+         multi_depth=scope.multi_depth)
+    note("SET-04", "A blocked", [i for i in items if scope.blocked(i)], items=items)
+    if scope.pass_id == 3:
+        note("SET-06", "A passed over", passed_over(items) or "no operand", pass_id=scope.pass_id)
 
 
 @step("SET-05", "B stamps", "items", "forward")

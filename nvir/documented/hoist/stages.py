@@ -41,7 +41,7 @@ from nvir.assembler.hoist import tables
 from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Mode
 from nvir.ir import CC, PRED, VOID, Block, Form, Instruction, Loop, Value
-from nvir.ir.text.trace import Brief, note, shown, step
+from nvir.ir.text.trace import Brief, is_traced, note, shown, step
 from nvir.passes.knobs import KnobKind
 
 OUTSIDE = -1
@@ -104,6 +104,12 @@ def skipped_by_last(i: Instruction, v: Value) -> bool:
     """Whether the last instance passes over an operand: of the special class, but for an addition's
     carry-in (the operand before the last of the real operation)."""
     return v.type is PRED or (v.type is CC and not i.form.carry_in)
+
+
+def passed_over(items: Sequence[Instruction]) -> dict[Instruction, list[Value]]:
+    """The operands that the last instance passes over, by their instruction."""
+    found = {i: [v for v in i.operands if skipped_by_last(i, v)] for i in items}
+    return {i: skipped for i, skipped in found.items() if skipped}
 
 
 # ------------------------------------------------------------------------- stage 1
@@ -190,9 +196,12 @@ def forward(
     members, gone, blocked = scope.region.members, scope.gone, scope.blocked
     last, deep, index = scope.pass_id == 3, scope.multi_depth, marks.index
     if last:
-        note("LIC-16", "2 passed over", {i: [v for v in i.operands if skipped_by_last(i, v)]
-             for i in items if any(skipped_by_last(i, v) for v in i.operands)} or "no operand",
-             pass_id=scope.pass_id)
+        note("LIC-16", "2 passed over", passed_over(items) or "no operand", pass_id=scope.pass_id)
+    if deep and is_traced():
+        read = dict.fromkeys(v for i in items for v in i.operands if is_register(v))
+        note("LIC-15", "2 by depth", {v: (
+            "blocks" if scope.in_range(v) else "external") for v in read} or "no operand",
+            block=index)
     uses, state, def_block = marks.use_count, marks.state, marks.def_block
     marked = []
     for i in items:

@@ -258,6 +258,7 @@ class _Splitter:
         for leaf, align in aligned(decomposed(t), said_alignment(i) or align_of(t)):
             q = self.address(p, leaf.offset)
             out.append(b.insert(spelling, (q,), leaf.type, "split", align))
+        _elements(i, out)
         self.split(i, out)
         self.tell(i, "a load", t, "each leaf is loaded by itself")
 
@@ -292,6 +293,7 @@ class _Splitter:
                 continue
             q = self.address(p, leaf.offset)
             b.insert(i.form.spelling, (x, q), VOID, aux=each)
+        _elements(i, self.leaves_of(v))
         self.dead.append(i)
         self.tell(i, "a store", v.type, "each leaf is stored by itself")
 
@@ -542,3 +544,9 @@ def fill(b: Builder, to: Value, size: int, align: int, volatile: bool) -> None:
     info = NvvmCall(4, callee=callee, arguments=((("align", align),), (), (), ()))
     operands = (to, const(I8, 0), const(I64, size), const(I1, int(volatile)))
     b.insert("call", operands, aux=info)
+
+
+def _elements(i: Instruction, found: Sequence[Value]) -> None:
+    """Note the scalars that an access to memory is split into, one operation each."""
+    if is_traced():
+        note("STR-08", "elements", [str(v.type) for v in found], i=i, names="ptr")
