@@ -23,6 +23,10 @@ class KnownBits:
     def __init__(self) -> None:
         self.found: dict[Instruction, int] = {}
 
+    def disjoint(self, x: Value, y: Value) -> bool:
+        """Whether no bit can be set in both of two integers of one type."""
+        return self.zeros(x) | self.zeros(y) == (1 << x.type.bits) - 1
+
     def zeros(self, v: Value, depth: int = 0) -> int:
         """A mask of the bits that are zero whenever the value is no poison."""
         t = v.type

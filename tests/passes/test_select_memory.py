@@ -97,6 +97,21 @@ def test_an_index_that_may_wrap_keeps_its_sum():
     assert "+20]" not in text
 
 
+@pytest.mark.parametrize(("shift", "offset"), [(1, 8), (2, 8), (0, 0)])
+def test_an_or_of_bits_that_are_clear_is_a_sum_in_an_index(shift, offset):
+    """As older producers write it: LLVM 18 and later say `disjoint`."""
+    text = ptx(f"""define void @f(ptr addrspace(1) %p, i32 %n) {{
+      %s = shl i32 %n, {shift}
+      %i = or i32 %s, 1
+      %x = zext i32 %i to i64
+      %q = getelementptr i64, ptr addrspace(1) %p, i64 %x
+      store i64 1, ptr addrspace(1) %q
+      ret void
+    }}""")
+    assert ("+8]" in text) == bool(offset)
+    assert ("or.b32" in text) == (not offset)
+
+
 @pytest.mark.parametrize("extend", ["sext", "zext"])
 def test_an_index_of_a_small_number_cannot_wrap(extend):
     """A thread's number is at most 1023; one that is masked is what the mask lets through."""

@@ -314,7 +314,7 @@ def _disjoint(c: Combiner, i: Instruction) -> Value | None:
     if not isinstance(i.type, IntType) or i.type.bits == 1:
         return None
     x, y = i.operands
-    if c.bits.zeros(x) | c.bits.zeros(y) != (1 << i.type.bits) - 1:
+    if not c.bits.disjoint(x, y):
         return None
     return c.make("or", (x, y), i.type)
 

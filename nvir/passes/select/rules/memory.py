@@ -101,7 +101,7 @@ def _indexed(s: Selector, a: AddressParts, v: Value, size: int) -> AddressParts:
         return a.plus((v.value or 0) * size)
     if not size:
         return a
-    core, extra, kind = _split_index(v)
+    core, extra, kind = _split_index(s, v)
     key = ("element", a.base, core, size, kind)
 
     def make() -> Value:
@@ -112,7 +112,7 @@ def _indexed(s: Selector, a: AddressParts, v: Value, size: int) -> AddressParts:
     return AddressParts(s.cached(key, make), a.offset + extra * size, a.space)
 
 
-def _split_index(v: Value) -> tuple[Value, int, str]:
+def _split_index(s: Selector, v: Value) -> tuple[Value, int, str]:
     """An index as (value, constant to add, extension): `sext(x + 3)` is (x, 3, "s") where x + 3
     cannot wrap; extension "" for what has 64 bits."""
     kind = "" if v.type.bits == 64 else "s"
@@ -125,8 +125,11 @@ def _split_index(v: Value) -> tuple[Value, int, str]:
         x, c = v.operands
         mods = v.form.mods
         safe = {"s": "nsw", "z": "nuw", "": ""}[kind]
-        exact = not safe or safe in mods or "disjoint" in mods or _cannot_wrap(x, c)
-        if isinstance(c, Constant) and exact and (v.form.name == "add" or "disjoint" in mods):
+        if v.form.name == "or":
+            exact = "disjoint" in mods or s.bits.disjoint(x, c)
+        else:
+            exact = not safe or safe in mods or _cannot_wrap(x, c)
+        if isinstance(c, Constant) and exact:
             return x, int(c.value), kind
     return v, 0, kind
 
