@@ -11,7 +11,7 @@ from kernels import random_kernel
 import nvir
 from nvir.analysis.liveness import liveness
 from nvir.assembler.regalloc import predict
-from nvir.assembler.regalloc.lower import lower
+from nvir.assembler.regalloc.lowering.lower import lower
 from nvir.assembler.regalloc.regions import chain
 from nvir.assembler.regalloc.targets import register_limit, targets
 from nvir.assembler.registers import estimate_registers

@@ -8,7 +8,7 @@ import pytest
 import nvir
 from nvir.analysis.liveness import liveness
 from nvir.assembler.body import predicted_body
-from nvir.assembler.regalloc.lower import lower
+from nvir.assembler.regalloc.lowering.lower import lower
 from nvir.sm import profile
 
 LOAD = "ld.global.u64 %rd5, [%rd1]; ld.global.u64 %rd6, [%rd1+8];"

@@ -3,7 +3,7 @@
     predict    registers and spills of a function as the assembler would make it
     allocate   registers for the list of `sm.machine`, proper and within a limit
 
-Of the prediction: `code` is what it works on; `lower`, `order`, `targets` model the assembler,
+Of the prediction: `code` is what it works on; `lowering`, `order`, `targets` model the assembler,
 `colour` gives registers, `spill` chooses what goes to memory; `tables` has the figures.
 Of the allocation: `step` is what it works on; `tuples` says which registers must be consecutive,
 `joining` and `units` see to it, `check` judges; `banks` counts conflicts.

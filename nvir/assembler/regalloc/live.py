@@ -12,7 +12,7 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nvir.assembler.regalloc.lower import Lowering
+    from nvir.assembler.regalloc.lowering.lower import Lowering
 
 DENSE = 8  # a set that holds more than this part of all values is read digit by digit
 _DIGITS = bytes(max(0, c - ord("0")) % 2 for c in range(256))  # "0" and "1" as 0 and 1

@@ -17,7 +17,7 @@ import attrs
 from nvir.analysis.liveness import Liveness, liveness
 from nvir.assembler.regalloc.code import Op, pressures
 from nvir.assembler.regalloc.colour import Colouring, colour
-from nvir.assembler.regalloc.lower import Lowering, lower
+from nvir.assembler.regalloc.lowering.lower import Lowering, lower
 from nvir.assembler.regalloc.order import schedule
 from nvir.assembler.regalloc.spill import Spills, spills_of
 from nvir.assembler.regalloc.tables import (

@@ -18,7 +18,7 @@ from nvir.ir.opcodes import OpKind
 from nvir.ir.values import Constant, Value
 
 if TYPE_CHECKING:
-    from nvir.assembler.regalloc.lower import Lowering
+    from nvir.assembler.regalloc.lowering.lower import Lowering
 
 # Family, result, sources: a and b are the operands, = is the result, p, o, d predicates.
 _RECIPROCAL = """

@@ -24,8 +24,6 @@ import bisect
 from collections.abc import Mapping
 
 from nvir.analysis.liveness import Liveness, liveness
-from nvir.assembler.displaced import Displacements
-from nvir.assembler.joins import Joins
 from nvir.assembler.regalloc.code import PLAIN, Code, Op, Region, pressures
 from nvir.assembler.regalloc.facts import (
     Facts,
@@ -36,6 +34,9 @@ from nvir.assembler.regalloc.facts import (
     only_sums,
 )
 from nvir.assembler.regalloc.live import find_live_sets
+from nvir.assembler.regalloc.lowering.displaced import Displacements
+from nvir.assembler.regalloc.lowering.joins import Joins
+from nvir.assembler.regalloc.lowering.vectors import Vectors
 from nvir.assembler.regalloc.regions import chain, unroll
 from nvir.assembler.regalloc.steps import LongArithmetic, division, reads_words
 from nvir.assembler.regalloc.tables import (
@@ -51,7 +52,6 @@ from nvir.assembler.regalloc.tables import (
     SYSTEM,
 )
 from nvir.assembler.regalloc.words import low_words, takes_sign
-from nvir.assembler.vectors import Vectors
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction

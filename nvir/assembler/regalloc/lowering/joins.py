@@ -31,7 +31,7 @@ from nvir.ir.symbols import Variable
 from nvir.ir.values import Constant, Value
 
 if TYPE_CHECKING:
-    from nvir.assembler.regalloc.lower import Lowering
+    from nvir.assembler.regalloc.lowering.lower import Lowering
 
 _WORD = 32
 _NEAR = 64  # operations in front of a compare among which the logic is looked for
