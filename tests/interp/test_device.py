@@ -154,3 +154,43 @@ def test_half_of_a_large_grid_runs_in_a_second_process():
     d.launch(module, "order", 128, 1024, x.to_bytes(8, "little"))
     assert words(d, x, 1)[0] == count
     assert not d.program(module, "order").separable
+
+
+def test_what_a_device_lacks_is_told(module):
+    d = device()
+    with pytest.raises(LaunchError, match="the module has no kernel 'nothing'"):
+        d.launch(module, "nothing", 1, 1, b"")
+    with pytest.raises(LaunchError, match="12 bytes of parameters, not 16"):
+        d.launch(module, "add", 1, 1, bytes(12))
+    head = ".version 8.0\n.target sm_80\n.address_size 64\n"
+    assert d.variables(nvir.read_ptx(head + ".global .u32 alone;")) == {}
+
+
+def test_the_last_allocation_is_free_again_at_once():
+    d = device()
+    a, b = d.allocate(1000), d.allocate(1000)
+    d.free(b)
+    assert d.allocate(2000) == b
+    d.free(b)
+    d.free(a)
+    assert d.allocate(50000) == a
+
+
+def test_the_heap_of_a_device_goes_on_between_launches():
+    """Each thread of two launches gets 16 bytes of its own; what does not fit gets none."""
+    text = """.version 8.0\n.target sm_80\n.address_size 64
+.extern .func (.param .b64 r) malloc(.param .b64 n);
+.visible .entry take(.param .u64 out, .param .u64 size) { .reg .b64 %d<5>; .reg .b32 %r;
+ ld.param.u64 %d1, [out]; ld.param.u64 %d2, [size]; mov.u32 %r, %tid.x; mul.wide.u32 %d3, %r, 8;
+ add.u64 %d1, %d1, %d3; { .param .b64 n; .param .b64 p; st.param.b64 [n], %d2;
+ call (p), malloc, (n); ld.param.b64 %d4, [p]; } st.global.u64 [%d1], %d4; ret; }"""
+    module = nvir.read_ptx(text)
+    d = Device(np.zeros(9 << 20, np.uint8))
+    x = d.allocate(8 * 32)
+    seen = []
+    for size in (10, 16, 8 << 20):
+        d.launch(module, "take", 1, 32, struct.pack("<QQ", x, size))
+        seen.append(d.memory.bytes_at(x, 256).view(np.uint64).tolist())
+    first = seen[0][0]
+    assert seen[0] + seen[1] == [first + 16 * k for k in range(64)]
+    assert seen[2] == [0] * 32

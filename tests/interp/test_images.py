@@ -7,6 +7,7 @@ import pytest
 
 import nvir
 from nvir.interp.texture import Texture, cube_face
+from nvir.ir.errors import LaunchError
 
 HEAD = ".version 8.6\n.target sm_80\n.address_size 64\n"
 
@@ -98,3 +99,79 @@ def test_formatted_stores_convert_and_clamp(dtype, expected):
         expected = given.tolist()
     nvir.launch(nvir.read_ptx(text), "k", 1, 4, [np.uint64(7), given], textures={7: image})
     assert image.tolist() == [0, 0, *expected, 0, 0]
+
+
+@pytest.mark.parametrize(("dtype", "texels", "expected"), [
+    (np.uint8, [0, 51, 255, 1], [0, 51 / 255, 1, 1 / 255]),
+    (np.int8, [-128, -127, 127, 0], [-1, -1, 1, 0]),
+    (np.uint16, [0, 65535, 13107, 1], [0, 1, 0.2, 1 / 65535]),
+])
+def test_integer_texels_read_as_numbers_up_to_one(dtype, texels, expected):
+    image = np.array([texels], dtype)
+    run = fetch("tex.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%h, {%f0, %f1}];", image,
+                read_normalized=True)
+    got = run(np.array([[k + 0.5, 0.5] for k in range(4)]))[:, 0]
+    assert got.tolist() == np.array(expected, np.float32).tolist()
+
+
+HALVES = """{ .reg .b16 %a, %b, %c, %d; FETCH.v4.f16.f32 {%a, %b, %c, %d}, [%h, {%f0, %f1}];
+ mov.b32 %f4, {%a, %b}; mov.b32 %f5, {%c, %d}; }"""
+PAIRS = """{ .reg .f16x2 %a, %b; FETCH.v2.f16x2.f32 {%a, %b}, [%h, {%f0, %f1}];
+ mov.b32 %f4, %a; mov.b32 %f5, %b; }"""
+
+
+@pytest.mark.parametrize("form", [HALVES, PAIRS])
+def test_texels_as_halves(form):
+    image = np.array([[[0.5, 2.0], [-1.25, 1 / 3]]], np.float32)
+    run = fetch(form.replace("FETCH", "tex.2d"), image, 2, channels=2)
+    got = np.ascontiguousarray(run(np.array([[0.5, 0.5], [1.5, 0.5]]))[:, :2]).view(np.float16)
+    assert got.tolist() == [[0.5, 2.0, 0, 1], [-1.25, float(np.float16(1 / 3)), 0, 1]]
+    run = fetch(form.replace("FETCH", "tld4.g.2d"), np.tile(image, (3, 1, 1)), 1, channels=2)
+    got = np.ascontiguousarray(run(np.array([[1.0, 1.0]]))[:, :2]).view(np.float16)
+    assert got.tolist() == [[2.0, float(np.float16(1 / 3)), float(np.float16(1 / 3)), 2.0]]
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"address": "around"}, "no address mode is called 'around'"),
+    ({"filter": "cubic"}, "no filter is called 'cubic'"),
+])
+def test_textures_that_there_are_not(given, message):
+    with pytest.raises(TypeError, match=message):
+        Texture(np.zeros(4), **given)
+
+
+@pytest.mark.parametrize(("instruction", "image", "message"), [
+    ("tex.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%h, {%f0, %f1}];", np.zeros(4, np.float32),
+     "a 2-d fetch of a 1-d texture"),
+    ("tld4.r.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%h, {%f0, %f1}];", np.zeros(4, np.float32),
+     "a 2-d fetch of a 1-d texture"),
+])
+def test_a_fetch_of_other_axes_than_the_image_has(instruction, image, message):
+    with pytest.raises(LaunchError, match=message):
+        fetch(instruction, image)(np.zeros((4, 2)))
+
+
+def test_texels_by_whole_numbers():
+    image = np.arange(12, dtype=np.float32).reshape(3, 4)
+    run = fetch("{ .reg .b32 %y; and.b32 %y, %r0, 1; "
+                "tex.2d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [%h, {%r0, %y}]; }", image)
+    assert run(np.zeros((4, 2)))[:, 0].tolist() == [0, 5, 2, 7]
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("zero", [3, 0]), ("clamp", [3, 4])])
+def test_a_surface_access_out_of_bounds(mode, expected):
+    text = f"""{HEAD}.visible .entry k(.param .u64 h, .param .u64 o) {{ .reg .b64 %h, %o, %t;
+ .reg .b32 %r<4>; ld.param.u64 %h, [h]; ld.param.u64 %o, [o]; mov.u32 %r0, %tid.x;
+ mul.lo.u32 %r1, %r0, 4; add.u32 %r1, %r1, 8; mad.lo.u32 %r1, %r0, 40, %r1;
+ suld.b.1d.b32.MODE %r2, [%h, {{%r1}}]; mul.wide.u32 %t, %r0, 4; add.u64 %o, %o, %t;
+ st.global.u32 [%o], %r2; ret; }}"""
+    image, out = Texture(np.arange(1, 5, dtype=np.uint32)), np.zeros(2, np.uint32)
+    module = nvir.read_ptx(text.replace("MODE", mode))
+    nvir.launch(module, "k", 1, 2, [np.uint64(7), out], textures={7: image})
+    assert out.tolist() == expected
+    trap = nvir.read_ptx(text.replace("MODE", "trap"))
+    with pytest.raises(LaunchError, match="surface access out of bounds") as error:
+        nvir.launch(trap, "k", 1, 2, [np.uint64(7), out], textures={7: image})
+    assert error.value.thread == (1, 0, 0)
+    with pytest.raises(LaunchError, match="textur|surface|handle"):
+        nvir.launch(trap, "k", 1, 2, [np.uint64(8), out], textures={7: image})

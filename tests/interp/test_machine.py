@@ -284,6 +284,62 @@ def test_wrong_launches() -> None:
         nvir.launch(m, "k", 1, 1, ["text"])
     with pytest.raises(TypeError, match="check knows"):
         nvir.launch(m, "k", 1, 1, [x], check=("everything",))
+    with pytest.raises(TypeError, match="a buffer cannot hold Python objects"):
+        nvir.launch(m, "k", 1, 1, [np.array([None])])
+    with pytest.raises(TypeError, match=r"up to three ints, not \(1, 2, 3, 4\)"):
+        nvir.launch(m, "k", (1, 2, 3, 4), 1, [x])
+    with pytest.raises(LaunchError, match="300000 bytes of shared memory a block"):
+        nvir.launch(m, "k", 1, 1, [x], dynamic_smem=300000)
+    with pytest.raises(TypeError, match=r"argument 0 \(p0\) has 8 bytes, not 128"):
+        nvir.launch(m, "k", 1, 1, [nvir.interp.TensorMap(np.zeros((4, 4), np.float32), (4, 4))])
+    m = nvir.read_ptx(ptx("", params=1, directives=".reqnctapercluster 2, 1, 1"))
+    with pytest.raises(LaunchError, match=r"a grid of \(3, 1, 1\) is no multiple of the cluster"):
+        nvir.launch(m, "k", 3, 1, [x])
+
+
+@pytest.mark.parametrize(("data", "box", "swizzle", "message"), [
+    (np.zeros((4, 4), np.float32), (4,), 0, "one to five axes and a box of as many"),
+    (np.zeros((4, 4), np.float32), (4, 4), 16, "spans 0, 32, 64 or 128 bytes, not 16"),
+    (np.zeros((4, 4), np.complex64), (4, 4), 0, "no elements of type complex64"),
+])
+def test_maps_that_no_tensor_has(data: Any, box: Any, swizzle: int, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        nvir.interp.TensorMap(data, box, swizzle=swizzle)
+
+
+def test_exchanges_without_a_mask_are_of_those_who_are_here() -> None:
+    """Before Volta: the threads of each way by themselves."""
+    out = words(64)
+    run(f"""{TID} setp.lt.u32 %p0, %r1, 40; @%p0 bra A; vote.ballot.b32 %r0, 1; bra E;
+        A: and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 0; vote.ballot.b32 %r0, %p1;
+        E: {STORE}""", out, block=64, target="sm_60")
+    assert out.tolist() == [0x55555555] * 32 + [0x55] * 8 + [0xFFFFFF00] * 24
+
+
+def test_an_exchange_of_some_warps_goes_on_while_others_wait() -> None:
+    """The lower halves of two warps wait together; the upper ones come after 5 and 90 rounds."""
+    out = words(64)
+    run(f"""{TID} and.b32 %r2, %r1, 31; setp.lt.u32 %p0, %r2, 16; @%p0 bra A;
+        setp.lt.u32 %p1, %r1, 32; selp.u32 %r3, 90, 5, %p1;
+        L: add.u32 %r3, %r3, -1; setp.ne.u32 %p2, %r3, 0; @%p2 bra L;
+        shfl.sync.bfly.b32 %r0, %r1, 16, 31, -1; bra E;
+        A: mul.lo.u32 %r4, %r1, 3; shfl.sync.bfly.b32 %r0, %r4, 16, 31, -1; E: {STORE}""",
+        out, block=64)
+    assert out.tolist() == [k ^ 16 if k % 32 < 16 else 3 * (k ^ 16) for k in range(64)]
+
+
+def test_a_call_gives_back_what_its_callee_took_from_the_stack() -> None:
+    """Some lanes call, some do not; each takes by alloca before and after."""
+    out = words(32)
+    before = """.func (.reg .u32 y) f(.reg .u32 x) { .reg .b64 t; .reg .b64 n; cvt.u64.u32 n, x;
+        mul.lo.u64 n, n, 16; alloca.u64 t, n, 16; st.local.u32 [t], x; ld.local.u32 y, [t];
+        ret; }"""
+    run(f"""{TID} mov.u64 %d1, 32; alloca.u64 %d2, %d1, 16; stacksave.u64 %d5;
+        add.u32 %r2, %r1, 1; setp.lt.u32 %p0, %r1, 20; mov.u32 %r3, 0;
+        @%p0 call (%r3), f, (%r2); stacksave.u64 %d6; sub.u64 %d6, %d6, %d5;
+        cvt.u32.u64 %r4, %d6; mad.lo.u32 %r0, %r4, 1000, %r3; {STORE}""",
+        out, before=before)
+    assert out.tolist() == [k + 1 if k < 20 else 0 for k in range(32)]
 
 
 def test_a_failed_launch_leaves_the_arrays_alone() -> None:

@@ -502,3 +502,93 @@ def test_endless_recursion_ends_early() -> None:
     text = ptx("call.uni f;", ".func f { call.uni f; ret; }", params=0)
     with pytest.raises(LaunchError, match="stack overflow: 400"):
         nvir.launch(nvir.read_ptx(text), "k", 1, 32, [])
+
+
+def test_addresses_of_symbols_with_an_offset() -> None:
+    """Generic and shared forms of one place differ by where shared memory begins."""
+    out = np.zeros(6, np.uint64)
+    run("""mov.u64 %d1, s; add.u64 %d2, %d1, 4; cvta.shared.u64 %d3, %d2; cvta.shared.u64 %d4, s+4;
+        st.global.u64 [%d0], %d2; st.global.u64 [%d0+8], %d3; st.global.u64 [%d0+16], %d4;
+        mov.u64 %d5, s+4; st.global.u64 [%d0+24], %d5; cvta.to.shared.u64 %d6, %d4;
+        st.global.u64 [%d0+32], %d6; cvta.global.u64 %d7, g+8; ld.u64 %d8, [%d7];
+        st.global.u64 [%d0+40], %d8;""", out, block=1,
+        before=".shared .align 16 .b32 s[4]; .global .u64 g[2] = {5, 6};")
+    plain, generic, same, short, back, value = out.tolist()
+    assert plain == short == back
+    assert generic == same != plain
+    assert value == 6
+
+
+def test_places_in_the_shared_memory_of_a_cluster_by_name() -> None:
+    out = words(8)
+    run("""{ .shared .align 8 .b32 s[2]; mov.u32 %r1, %cluster_ctarank; add.u32 %r2, %r1, 10;
+        st.shared.u32 [s+4], %r2; barrier.cluster.arrive; barrier.cluster.wait;
+        xor.b32 %r3, %r1, 1; mapa.shared::cluster.u32 %r4, s+4, %r3;
+        ld.shared::cluster.u32 %r5, [%r4]; mapa.u64 %d1, s, %r3; ld.u32 %r6, [%d1+4];
+        getctarank.shared::cluster.u32 %r7, s; getctarank.u64 %r8, %d1;
+        mul.wide.u32 %d2, %r1, 16; add.u64 %d2, %d2, %d0;
+        st.global.v4.u32 [%d2], {%r5, %r6, %r7, %r8};
+        barrier.cluster.arrive; barrier.cluster.wait; }""", out, grid=2, block=1,
+        directives=".reqnctapercluster 2, 1, 1")
+    assert out.tolist() == [11, 11, 0, 1, 10, 10, 1, 0]
+
+
+def test_a_cta_that_the_cluster_lacks() -> None:
+    with pytest.raises(LaunchError, match="a shared address of CTA 3 of a cluster of 2"):
+        run("""{ .shared .b32 s; mov.u32 %r1, 3; mapa.shared::cluster.u32 %r4, s, %r1;
+            ld.shared::cluster.u32 %r5, [%r4]; }""", words(1), grid=2, block=1,
+            directives=".reqnctapercluster 2, 1, 1")
+
+
+def test_a_load_behind_the_parameters_is_out_of_bounds() -> None:
+    with pytest.raises(LaunchError, match="out of bounds"):
+        run("ld.param.u32 %r1, [p0+4096]; st.global.u32 [%d0], %r1;", words(1))
+
+
+def test_alloca_under_a_guard_and_too_much_of_it() -> None:
+    out = words(32)
+    run(f"""mov.u32 %r1, %tid.x; setp.lt.u32 %p0, %r1, 5; mov.u64 %d1, 48; stacksave.u64 %d2;
+        @%p0 alloca.u64 %d3, %d1, 16; stacksave.u64 %d4; sub.u64 %d5, %d2, %d4;
+        @!%p0 stackrestore.u64 %d2; cvt.u32.u64 %r0, %d5; {STORE}""", out)
+    assert out.tolist() == [48] * 5 + [0] * 27
+    with pytest.raises(LaunchError, match="stack"):
+        run("mov.u64 %d1, 0x40000000; alloca.u64 %d3, %d1, 16;", words(1))
+
+
+def test_printf_of_texts_in_every_window() -> None:
+    """A format in shared memory with a string in local memory, and none at all."""
+    before = """.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);"""
+    call = """{ .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %d1;
+        st.param.b64 [a], %d2; call (r), vprintf, (f, a); }"""
+    body = """{ .shared .align 8 .b8 s[8]; .local .align 8 .b8 l[16]; mov.u64 %d3, 0x0021732541;
+        st.shared.u64 [s], %d3; cvta.shared.u64 %d1, s; mov.u32 %r1, 0x7a79; st.local.u32 [l+8], %r1;
+        cvta.local.u64 %d2, l; add.u64 %d4, %d2, 8; WHAT st.local.u64 [l], %d4;""" + call + "}"
+    assert run(body.replace("WHAT", ""), words(1), block=1, before=before).stdout == "Ayz!"
+    null = body.replace("WHAT", "mov.u64 %d4, 0;")
+    assert run(null, words(1), block=1, before=before).stdout == "A(null)!"
+    with pytest.raises(LaunchError, match="load of 1 bytes out of bounds"):
+        run(body.replace("WHAT", "add.u64 %d4, %d0, 4;"), words(1), block=1, before=before)
+
+
+@pytest.mark.parametrize(("param", "value", "expected"), [
+    (".b32", 1.5, 0x3FC00000), (".b64", -2.0, 0xC000000000000000),
+    (".u32", np.array(7), 7), (".s16", -2, 0xFFFE),
+])
+def test_numbers_as_the_bits_of_their_parameter(param: str, value: Any, expected: int) -> None:
+    out = np.zeros(1, np.uint64)
+    wide = {".b64": ".b64", ".s16": ".u16"}.get(param, ".b32")
+    text = f""".version 8.0\n.target sm_80\n.address_size 64
+.visible .entry k(.param .u64 o, .param {param} x) {{ .reg .b64 %d, %x; .reg {wide} %v;
+ ld.param.u64 %d, [o]; ld.param{wide} %v, [x]; cvt.u64.u{wide[2:]} %x, %v; st.global.u64 [%d], %x;
+ ret; }}"""
+    if wide == ".b64":
+        text = text.replace("cvt.u64.u64", "mov.b64")
+    nvir.launch(nvir.read_ptx(text), "k", 1, 1, [out, value])
+    assert out.tolist() == [expected]
+
+
+def test_a_number_is_no_array_of_bytes() -> None:
+    text = """.version 8.0\n.target sm_80\n.address_size 64
+.visible .entry k(.param .b8 x[4]) { ret; }"""
+    with pytest.raises(TypeError, match=r"argument 0 \(x\) is an array of bytes: give bytes"):
+        nvir.launch(nvir.read_ptx(text), "k", 1, 1, [5])

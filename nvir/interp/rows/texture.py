@@ -54,9 +54,8 @@ def _place(e: Any) -> tuple[Geometry, str]:
 def emit_tex(e: Any) -> None:
     mods = e.instr.form.mods
     geometry, coords = _place(e)
-    type = next(m for m in mods if m in ("f32", "f16", "s32", "u32"))
     e.results(
-        f"{e.bind(_tex)}(c, {e.source(0, 'b64')}, {coords}, {mods[-1]!r}, {type!r}, "
+        f"{e.bind(_tex)}(c, {e.source(0, 'b64')}, {coords}, {mods[-1]!r}, {mods[-2]!r}, "
         f"{e.bind(geometry)}, {e.guard or 'None'})",
         multiple=len(e.instr.results) > 1,
     )
@@ -68,9 +67,8 @@ def emit_gather(e: Any) -> None:
     geometry, coords = _place(e)
     if geometry is not GEOMETRIES["2d"]:
         raise unsupported(e.instr)
-    type = next(m for m in mods if m in ("f32", "s32", "u32"))
     e.results(
-        f"{e.bind(_gather)}(c, {e.source(0, 'b64')}, {coords}, {channel}, {type!r}, "
+        f"{e.bind(_gather)}(c, {e.source(0, 'b64')}, {coords}, {channel}, {mods[-2]!r}, "
         f"{e.guard or 'None'})",
         multiple=True,
     )
@@ -95,8 +93,7 @@ def _tex(
     c: Any, handles: Array, coords: tuple[Array, ...], coordinate: str, type: str,
     geometry: Geometry, guard: Any,
 ) -> Any:
-    dtype = np.uint16 if type == "f16" else np.uint32
-    out = [np.zeros(c.m, dtype) for _ in range(4)]
+    out = _blank(c, type)
     for texture, mine in _by_texture(c, handles, guard):
         where = [np.broadcast_to(x, (c.m,))[mine] for x in coords]
         layer = where.pop(0).astype(np.int64) if geometry.layered else None
@@ -110,9 +107,22 @@ def _tex(
             texture = attrs.evolve(texture, normalized=True)
         for one, k in _layers(texture, layer, len(mine)):
             values = _texels(one, [x[k] for x in where], coordinate)
-            for r, x in enumerate(four(values, type)):
+            for r, x in enumerate(four(values, type.removesuffix("x2"))):
                 out[r][mine[k]] = x
-    return tuple(out)
+    return _packed(out, type)
+
+
+def _blank(c: Any, type: str) -> list[Array]:
+    dtype = np.uint16 if type.startswith("f16") else np.uint32
+    return [np.zeros(c.m, dtype) for _ in range(4)]
+
+
+def _packed(out: list[Array], type: str) -> tuple[Array, ...]:
+    """The four results; as f16x2 two and two in a register."""
+    if type != "f16x2":
+        return tuple(out)
+    wide = [x.astype(np.uint32) for x in out]
+    return wide[0] | wide[1] << np.uint32(16), wide[2] | wide[3] << np.uint32(16)
 
 
 def _layers(texture: Texture, layer: Array | None, n: int) -> Any:
@@ -133,14 +143,14 @@ def _texels(texture: Texture, where: list[Array], coordinate: str) -> Array:
 def _gather(
     c: Any, handles: Array, coords: tuple[Array, ...], channel: int, type: str, guard: Any
 ) -> Any:
-    out = [np.zeros(c.m, np.uint32) for _ in range(4)]
+    out = _blank(c, type)
     for texture, mine in _by_texture(c, handles, guard):
         if len(texture.extents) != 2:
             raise Fault(f"a 2-d fetch of a {len(texture.extents)}-d texture")
         where = [np.broadcast_to(x, (c.m,))[mine].view(np.float32) for x in coords]
         for r, x in enumerate(texture.gather(where, channel)):
-            out[r][mine] = as_bits(x, type)
-    return tuple(out)
+            out[r][mine] = as_bits(x, type.removesuffix("x2"))
+    return _packed(out, type)
 
 
 # ------------------------------------------------------------------------ queries
