@@ -561,8 +561,9 @@ def test_printf_of_texts_in_every_window() -> None:
     call = """{ .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %d1;
         st.param.b64 [a], %d2; call (r), vprintf, (f, a); }"""
     body = """{ .shared .align 8 .b8 s[8]; .local .align 8 .b8 l[16]; mov.u64 %d3, 0x0021732541;
-        st.shared.u64 [s], %d3; cvta.shared.u64 %d1, s; mov.u32 %r1, 0x7a79; st.local.u32 [l+8], %r1;
-        cvta.local.u64 %d2, l; add.u64 %d4, %d2, 8; WHAT st.local.u64 [l], %d4;""" + call + "}"
+        st.shared.u64 [s], %d3; cvta.shared.u64 %d1, s; mov.u32 %r1, 0x7a79;
+        st.local.u32 [l+8], %r1; cvta.local.u64 %d2, l; add.u64 %d4, %d2, 8;
+        WHAT st.local.u64 [l], %d4;""" + call + "}"
     assert run(body.replace("WHAT", ""), words(1), block=1, before=before).stdout == "Ayz!"
     null = body.replace("WHAT", "mov.u64 %d4, 0;")
     assert run(null, words(1), block=1, before=before).stdout == "A(null)!"
