@@ -193,3 +193,36 @@ def test_inline_assembly_of_two_results():
 def test_what_inline_assembly_cannot_is_named(template, constraints, problem):
     with pytest.raises(Unsupported, match=problem):
         select_module(read(asm(template, constraints)))
+
+
+WIDE = """
+define ptx_kernel void @k(ptr addrspace(1) %p, i128 %x) {
+  %r = call { i128, i32 } asm "mov.b32 $1, 7; { .reg .b64 a, b, c, d; mov.b128 {a, b}, $2; \
+mov.b128 {c, d}, $0; add.s64 a, a, d; mov.b128 $0, {b, a}; }", "=q,=r,q,0"(i128 %x, i128 %c)
+  %a = extractvalue { i128, i32 } %r, 0
+  %b = extractvalue { i128, i32 } %r, 1
+  store i128 %a, ptr addrspace(1) %p
+  %q = getelementptr i128, ptr addrspace(1) %p, i32 1
+  store i32 %b, ptr addrspace(1) %q
+  ret void
+}""".replace("%c)", f"{5 << 64})")
+
+
+def test_operands_of_128_bits_are_joined_and_taken_apart():
+    import nvir
+
+    module = select_module(read(WIDE, "sm_90"))
+    nvir.verify(module)
+    assert module.version == (8, 3)  # and no more than it takes
+    assembles(module)
+    out = np.zeros(4, np.uint64)
+    nvir.launch(module, "k", 1, 1, [out, (11 << 64 | 30).to_bytes(16, "little")])
+    assert out.tolist() == [11, 35, 7, 0]
+
+
+def test_operands_of_128_bits_need_an_i128_and_sm_70():
+    with pytest.raises(Unsupported, match="before sm_70"):
+        select_module(read(WIDE, "sm_60"))
+    wrong = asm("mov.b128 $0, $1;", "=r,q", "<2 x i64> zeroinitializer")
+    with pytest.raises(Unsupported, match='"q" that is no i128'):
+        select_module(read(wrong))

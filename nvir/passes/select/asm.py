@@ -7,10 +7,10 @@ operands (`$0` … stand for `$asm0` …), and the instructions are moved to the
 
 What that takes: any statements with registers of their own in braces, predicates, guards and
 labels, constraints c h r l q f d (and b, a predicate), literals n and i, tied operands, several
-outputs. A volatile block or one that clobbers memory keeps its place by what its statements are:
-stores, barriers and unknown mnemonics do not move; a volatile one of pure arithmetic may.
-Each instruction is marked `asm` in `function.marks`, the first and last also `asm begin` and `asm
-end`.
+outputs. An i128 (q) is put together before the statements and taken apart behind them.
+A volatile block or one that clobbers memory keeps its place by what its statements are: stores,
+barriers and unknown mnemonics do not move; a volatile one of pure arithmetic may. Each instruction
+is marked `asm` in `function.marks`, the first and last also `asm begin` and `asm end`.
 
 What it does not take is an Unsupported that names it: memory operands (`m`), variables that the
 template declares, calls.
@@ -23,16 +23,18 @@ import re
 
 from nvir.ir import Argument, Constant, Function, Instruction, ParseError, Value
 from nvir.ir.clone import clone_function
+from nvir.ir.module import capability
 from nvir.ir.nvvm_values import InlineAsm
 from nvir.ir.symbols import Variable
-from nvir.ir.types import B16, B32, B64, B128, F32, F64, PRED, PointerType, ScalarType
-from nvir.passes.select.parts import parts
+from nvir.ir.types import B16, B32, B64, B128, F32, F64, PRED, IntType, PointerType, ScalarType
+from nvir.passes.select.parts import RegisterPart, parts
 from nvir.passes.select.rules.convert import extended, resize
 from nvir.passes.select.selector import Parts, Selector
 
 _CLASSES: dict[str, ScalarType] = {
     "c": B16, "h": B16, "r": B32, "l": B64, "N": B64, "q": B128, "f": F32, "d": F64, "b": PRED,
 }
+_WIDE_VERSION, _WIDE_CAPABILITY = (8, 3), 70  # the first with registers of 128 bits
 _LITERALS = "nis"
 _COMMENT = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _PLACE = re.compile(r"\$\$|\$\{(\d+)(?::\w+)?\}|\$(\d+)|\$\{:uid\}|\$\(|\$\||\$\)")
@@ -43,16 +45,23 @@ def inline(s: Selector, i: Instruction, asm: InlineAsm) -> Parts:
     """The parts of the results of an inline assembly call."""
     outputs, inputs = _constraints(s, asm)
     shape = parts(i.type)
-    if len(outputs) != len(shape) or len(inputs) != len(i.operands):
+    count = len(outputs) + outputs.count(B128)
+    if count != len(shape) or len(inputs) != len(i.operands):
         raise s.fail(f'inline assembly with constraints "{asm.constraints}"')
+    if B128 in outputs or "q" in inputs:
+        _need_wide(s)
     names: dict[int, str] = {k: f"%asm{k}" for k in range(len(outputs))}
     given: list[tuple[str, ScalarType, Value]] = []
     copies: list[str] = []
     for j, (letter, v) in enumerate(zip(inputs, i.operands, strict=True)):
         k = len(outputs) + j
-        x = s.pointer(v) if isinstance(v.type, PointerType) else s.one(v)
-        if letter.isdigit():
-            type, names[k] = outputs[int(letter)], f"%asm{int(letter)}"
+        tied = outputs[int(letter)] if letter.isdigit() else None
+        if B128 in (tied, _CLASSES.get(letter)):
+            x: Value = _joined(s, v)
+        else:
+            x = s.pointer(v) if isinstance(v.type, PointerType) else s.one(v)
+        if tied is not None:
+            type, names[k] = tied, f"%asm{int(letter)}"
             incoming = f"%asmin{k}"
             copies.append(f"mov.{_mov(type)} {names[k]}, {incoming};")
         elif letter in _LITERALS:
@@ -67,14 +76,44 @@ def inline(s: Selector, i: Instruction, asm: InlineAsm) -> Parts:
     text = _PLACE.sub(lambda m: _replacement(m, names), asm.template)
     body = _read(s, asm, text, outputs, given, copies)
     made = _splice(s, body, [v for _, _, v in given], i)
-    return tuple(
-        resize(s, x, t.bits, p.reg.bits) if _differ(t, p.reg) else x
-        for x, t, p in zip(made, outputs, shape, strict=True)
-    )
+    return _results(s, made, outputs, shape)
+
+
+def _need_wide(s: Selector) -> None:
+    """The module is to have registers of 128 bits."""
+    target = s.module.target
+    if capability(target.target) < _WIDE_CAPABILITY:
+        raise s.fail(f"operands of 128 bits in inline assembly before sm_{_WIDE_CAPABILITY}")
+    target.version = max(target.version, _WIDE_VERSION)
+
+
+def _results(s: Selector, made: Parts, outputs: list[ScalarType],
+             shape: tuple[RegisterPart, ...]) -> Parts:
+    """The parts that the results of a call have, of the registers that the statements leave."""
+    left = iter(shape)
+    results: list[Value] = []
+    for x, t in zip(made, outputs, strict=True):
+        p = next(left)
+        if t is B128:
+            if (p.bits, next(left).bits) != (64, 64):
+                raise s.fail('a result of inline assembly with the constraint "=q" that is no i128')
+            results += s.ops("mov.b128", x, shape="{%s, %s}")
+        else:
+            results.append(resize(s, x, t.bits, p.reg.bits) if _differ(t, p.reg) else x)
+    return tuple(results)
+
+
+def _joined(s: Selector, v: Value) -> Value:
+    """A number of 128 bits in one register."""
+    if not (isinstance(v.type, IntType) and v.type.bits == B128.bits):
+        raise s.fail('an operand of inline assembly with the constraint "q" that is no i128')
+    return s.op("mov.b128", [s.reg(x, "b64") for x in s.use(v)])
 
 
 def _fitted(s: Selector, x: Value, v: Value, t: ScalarType) -> Value:
     """An integer in a register as wide as its constraint says."""
+    if t is B128:
+        return x
     return extended(s, x, v.type, t.bits, "z") if _differ(t, parts(v.type)[0].reg) else x
 
 
