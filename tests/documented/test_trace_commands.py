@@ -50,6 +50,27 @@ def test_simplification_says_what_it_made(tmp_path):
     assert "P18-02 peeling (level 2): False" in lines
 
 
+@pytest.mark.seed("P18-01", "P18-02", "P18-03", "P18-04", "P18-05")
+@pytest.mark.parametrize("level", [2, 4])
+def test_simplification_peels_joins_latches_asks_again_and_then_makes_preheaders(tmp_path, level):
+    """The loop that is peeled has two latches still, and is led to from two blocks."""
+    text = HEAD + "setp.eq.s32 %p2, %r1, 0; @%p2 bra L; mov.u32 %r3, 1;\nL: " + STEP + \
+        "@%p1 bra L; setp.eq.s32 %p3, %r3, 9; @%p3 bra L;\n" + END
+    options = f"loop-simplify<level={level}>"
+    lines = traced(tmp_path, text, "opt", "-p", options)
+    steps = [" ".join(x.removeprefix("L: ").split(" (")[0].split()[:3]) for x in lines]
+    assert [x for x in steps if x.startswith("P18")] == [
+        "P18-01 guard", "P18-02 peeling", "P18-03 latch", "P18-01 guard, again",
+        "P18-04 single entries", "P18-05 preheader"]
+    assert f"P18-01 guard, again (level {level}): True" in lines
+    off = traced(tmp_path, text, "opt", "-p", options, "--knob", "LoopMakeSingleEntry=0")
+    assert any("P18-03 latch" in x for x in off)
+    assert not any("P18-05" in x for x in off)
+    made = nvir.read_ptx(tmp_path / "out")["k"]
+    copies = sum(i.form.spelling == "setp.lt.s32" for i in made.instructions())
+    assert copies == (2 if level == 4 else 1)
+
+
 @pytest.mark.seed("P18-06", "P18-07")
 def test_what_is_not_simplified_is_an_event_too(tmp_path):
     sideways = HEAD + "setp.eq.s32 %p2, %r1, 0; @%p2 bra M;\nL: add.s32 %r3, %r3, 1;\nM: " + STEP \

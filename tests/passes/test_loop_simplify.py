@@ -282,6 +282,17 @@ def test_levels_four_and_five_peel_and_two_does_not():
     assert counts == {"level=2": 0, "level=4": 1, "level=5": 1, "peel": 1, "level=2;peel": 1}
 
 
+@pytest.mark.seed("P18-02")
+@pytest.mark.parametrize("knobs", [{}, {"LoopMakeSingleEntry": False}])
+def test_what_is_peeled_may_have_several_ways_in_and_latches(knobs):
+    two_ways = "    @%p5 bra LOOP;\n    mov.u32 %r2, 3;\nLOOP:"
+    module = nvir.read_ptx(body(TWO_LATCHES.replace("    bra LOOP;\nLOOP:", two_ways)))
+    before = clone_module(module)
+    ctx = simplify(module, "loop-simplify<level=4>", **knobs)
+    assert names(ctx, "passed")[:2] == ["Peeled", "SingleLatch"]
+    assert same_behaviour(before, module, "k")
+
+
 @pytest.mark.seed("REL-01", "PIP-01")
 def test_it_is_phase_18():
     from nvir.passes.phases import ORI_ORDER, phase

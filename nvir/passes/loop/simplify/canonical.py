@@ -10,7 +10,7 @@ What each part is for, and what is skipped: loop_simplify.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
 import attrs
@@ -30,6 +30,7 @@ DIVERGENT = missed(
     "ConvergentContext", "no block on the way from {source} to {target}, where lanes may part"
 )
 ROWS = {"latch": "P18-03", "preheader": "P18-05", "exit": ""}  # exits of their own are not noted
+BOTH = ("latch", "preheader")
 CODES = (LATCH, PREHEADER, EXIT, DIVERGENT)  # and region.UNKNOWN
 
 
@@ -43,13 +44,17 @@ def canonicalise(
     may part. Without a context nothing is remarked.
     """
     work = _CanonicalWork(function, ctx, together, headers)
-    plans = work.header_edges(whole)
-    if not whole:
-        return work.apply(plans)
-    exits = work.exit_edges()
-    if {p.place.target for p in plans}.isdisjoint(p.place.target for p in exits):
-        return work.apply(plans + exits)
-    return work.apply(plans) | work.apply(work.exit_edges())
+    return work.rest(BOTH) if whole else work.apply(work.header_edges(("latch",)))
+
+
+def in_two_rounds(
+    function: Function, ctx: Context, asked: Callable[[], bool], together: bool = False
+) -> bool:
+    """The same for all loops as phase 18 has it: latches, and all else where `asked`, which is
+    called behind them, says so."""
+    work = _CanonicalWork(function, ctx, together, None)
+    changed = work.apply(work.header_edges(("latch",)))
+    return (asked() and work.rest(("preheader",))) or changed
 
 
 @attrs.frozen
@@ -74,15 +79,22 @@ class _CanonicalWork:
         loops, headers = Analyses.of(self.function).loops, self.headers
         return loops if headers is None else [x for x in loops if x.header in headers]
 
-    def header_edges(self, whole: bool) -> list[_Plan]:
-        """Loops of several latches, and (`whole`) those without a preheader."""
+    def rest(self, kinds: Sequence[str]) -> bool:
+        """New blocks of these kinds at headers, and exits."""
+        plans, exits = self.header_edges(kinds), self.exit_edges()
+        if {p.place.target for p in plans}.isdisjoint(p.place.target for p in exits):
+            return self.apply(plans + exits)
+        return self.apply(plans) | self.apply(self.exit_edges())
+
+    def header_edges(self, kinds: Sequence[str]) -> list[_Plan]:
+        """Loops of several latches, and those without a preheader: those of the kinds."""
         plans = []
         for loop in self._loops():
             header, latches = loop.header, loop.latches
-            if len(latches) > 1:
+            if len(latches) > 1 and "latch" in kinds:
                 place = EdgePlace(header, latches, f"{header.name}.latch", latches[-1])
                 plans.append(_Plan("latch", loop, place))
-            if not whole:
+            if "preheader" not in kinds:
                 continue
             inside = set(latches)
             entries = [p for p in header.preds if p not in inside]

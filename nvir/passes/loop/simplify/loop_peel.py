@@ -62,10 +62,11 @@ def run(function: Function, ctx: Context) -> bool:
 
 
 def peel_loops(
-    function: Function, ctx: Context, limit: int = LIMIT, only: AbstractSet[Block] | None = None
+    function: Function, ctx: Context, limit: int = LIMIT, only: AbstractSet[Block] | None = None,
+    as_they_are: bool = False,
 ) -> bool:
     """Peel one iteration of each innermost loop (with a header in `only`); whether any was.
-    They are canonical again then."""
+    They are canonical again then; `as_they_are`: they need not be, and are not made so."""
     loops = [
         x for x in ctx.analyses(function).loops
         if x.is_innermost and (only is None or x.header in only)
@@ -73,25 +74,28 @@ def peel_loops(
     if not loops:
         return False
     held = held_in_place(function)
-    chosen = [x for x in loops if _may_peel(x, ctx, limit, held)]
+    chosen = [x for x in loops if _may_peel(x, ctx, limit, held, as_they_are)]
     for loop in chosen:
         ctx.count("peeled")
         ctx.remark(PEELED, loop, instructions=sum(map(len, loop.blocks)))
     if not chosen:
         return False
     peel(function, chosen, held)
-    canonicalise(function)
+    if not as_they_are:
+        canonicalise(function)
     return True
 
 
-def _may_peel(loop: Loop, ctx: Context, limit: int, held: AbstractSet[Value]) -> bool:
+def _may_peel(
+    loop: Loop, ctx: Context, limit: int, held: AbstractSet[Value], as_it_is: bool = False
+) -> bool:
     if _PEELED in loop.header.flags:
         return False
     size = sum(map(len, loop.blocks))
     if size > limit:
         ctx.remark(TOO_LARGE, loop, instructions=size, limit=limit)
         return False
-    if not region.is_canonical(loop):
+    if not as_it_is and not region.is_canonical(loop):
         ctx.remark(region.NOT_CANONICAL, loop, done="peeled")
         return False
     if ctx.knob("AssertIfPeelingLoopForTexSurf"):
@@ -115,8 +119,8 @@ def _access(blocks: Sequence[Block]) -> Instruction | None:
 def peel(
     function: Function, loops: Sequence[Loop], held: AbstractSet[Value] = frozenset()
 ) -> None:
-    """Copy one iteration of each loop before it. The loops are canonical, none lies in another,
-    and nothing forbids their copies."""
+    """Copy one iteration of each loop before it. None lies in another, and nothing forbids their
+    copies."""
     more: dict[Value, dict[Block, Value]] = {}
     made: list[Block] = []
     layout: dict[Block, list[Block]] = {}

@@ -11,8 +11,8 @@
     c:  @p bra h   d:  bra h                c:  @p bra latch    d:  bra latch
                                             latch: phi [u, c], [v, d]; bra h
 
-Method   That of canonical.py. Peeling, where it is asked for, comes between two such rounds: the
-         notes have it before, but copies of simple loops are simple.
+Method   Peeling, where it is asked for, then that of canonical.py: the latches, and behind the
+         knob all else.
 Needs    fresh CFG annotations.
 Keeps    every instruction: only jumps and phis come in, and a header's phi goes that holds one
          value in the loop, which now comes of the preheader. A second run changes nothing.
@@ -67,11 +67,16 @@ def run(function: Function, ctx: Context) -> bool:
     for source, target in function.irreducible_edges:
         ctx.remark(IRREDUCIBLE, target, source=source.name, target=target.name)
         note("P18-06", "several entries", "reported, not simplified", source=source, target=target)
-    whole = bool(ctx.knob("LoopMakeSingleEntry"))
-    note("P18-04", "single entries too", whole, LoopMakeSingleEntry=whole)
     together = options.convergent or "convergent" in function.flags
-    changed = canonical.canonicalise(function, ctx, whole=whole, together=together)
     peel = (options.level >= 4 or options.peel) and not together
-    looking_at("")
     note("P18-02", "peeling", peel, level=options.level)
-    return (peel and loop_peel.peel_loops(function, ctx)) or changed
+    changed = peel and loop_peel.peel_loops(function, ctx, as_they_are=True)
+
+    def whole() -> bool:
+        looking_at("")
+        note("P18-01", "guard, again", options.enable, level=options.level)
+        knob = bool(ctx.knob("LoopMakeSingleEntry"))
+        note("P18-04", "single entries too", knob, LoopMakeSingleEntry=knob)
+        return knob
+
+    return canonical.in_two_rounds(function, ctx, whole, together) or changed
