@@ -19,6 +19,23 @@ CASES = {
     "nand": "%d = atomicrmw nand ptr addrspace(1) %p, i32 %n seq_cst",
     "uinc": "%d = atomicrmw uinc_wrap ptr addrspace(1) %p, i32 %n seq_cst",
     "udec": "%d = atomicrmw udec_wrap ptr addrspace(1) %p, i32 %n seq_cst",
+    "uinc wide": "%w = zext i32 %n to i64\n"
+                 "%g = atomicrmw uinc_wrap ptr addrspace(1) %p, i64 %w seq_cst\n"
+                 "%d = trunc i64 %g to i32",
+    "udec wide": "%w = zext i32 %n to i64\n"
+                 "%g = atomicrmw udec_wrap ptr addrspace(1) %p, i64 %w seq_cst\n"
+                 "%d = trunc i64 %g to i32",
+    "sub if": "%d = atomicrmw usub_cond ptr addrspace(1) %p, i32 %n seq_cst",
+    "sub to 0": "%d = atomicrmw usub_sat ptr addrspace(1) %p, i32 %n seq_cst",
+    "sub if narrow": "%a = trunc i32 %n to i8\n"
+                     "%g = atomicrmw usub_cond ptr addrspace(1) %p, i8 %a monotonic\n"
+                     "%d = sext i8 %g to i32",
+    "xchg pointer": "%g = atomicrmw xchg ptr addrspace(1) %p, ptr addrspace(1) null seq_cst\n"
+                    "%w = ptrtoint ptr addrspace(1) %g to i64\n%d = trunc i64 %w to i32",
+    "fmin": "%g = atomicrmw fmin ptr addrspace(1) %p, float %f seq_cst\n"
+            "%d = bitcast float %g to i32",
+    "fsub": "%g = atomicrmw fsub ptr addrspace(1) %p, float %f seq_cst\n"
+            "%d = bitcast float %g to i32",
     "fadd": "%g = atomicrmw fadd ptr addrspace(1) %p, float %f seq_cst\n"
             "%d = bitcast float %g to i32",
     "fmax": "%g = atomicrmw fmax ptr addrspace(1) %p, float %f seq_cst\n"
@@ -58,6 +75,16 @@ for _word in ("smax", "smin", "umax", "umin"):
     CASES[f"reduce {_word}"] = (
         "%a = insertelement <3 x i32> <i32 6, i32 -6, i32 0>, i32 %n, i32 2\n"
         f"%d = call i32 @llvm.vector.reduce.{_word}.v3i32(<3 x i32> %a)")
+for _bits in (48, 64, 80, 112, 128):
+    CASES[f"bswap of {_bits} bits"] = (
+        f"%a = sext i32 %n to i{_bits}\n%b = mul i{_bits} %a, {0x0102030405060708090A0B0C}\n"
+        f"%s = call i{_bits} @llvm.bswap.i{_bits}(i{_bits} %b)\n%h = lshr i{_bits} %s, 9\n"
+        f"%x = xor i{_bits} %s, %h\n%d = trunc i{_bits} %x to i32")
+for _word in ("fptosi", "fptoui"):
+    CASES[f"{_word}.sat"] = (
+        f"%h = fptrunc float %f to half\n%i = call i32 @llvm.{_word}.sat.i32.f16(half %h)\n"
+        f"%j = call i8 @llvm.{_word}.sat.i8.f32(float %f)\n%k = sext i8 %j to i32\n"
+        "%d = xor i32 %i, %k")
 for _bits in (65, 100, 129, 200):
     for _word in ("udiv", "sdiv", "urem", "srem"):
         CASES[f"{_word} of {_bits} bits"] = (

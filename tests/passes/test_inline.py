@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from nvir.passes.driver import Driver, Settings
 from tests.rewrites import keeps_behaviour, rewrites, same_program
-from tests.selection import read
+from tests.selection import read, run
 
 
 def test_returns_meet_in_a_phi():
@@ -120,6 +122,67 @@ def test_always_inline_and_single_calls_ignore_the_size():
     remarks = nvir.run_passes(module, "inline<threshold=1>")
     assert [r.name for r in remarks] == ["Inlined", "FunctionRemoved"]
     assert [f.name for f in module.functions] == ["g"]
+
+
+BYVAL = """
+    declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+    define internal i32 @f(ptr SPACE byval({ i32, i32 }) align 16 %s) alwaysinline {
+      %p = getelementptr { i32, i32 }, ptr SPACE %s, i32 0, i32 1
+      %x = load i32, ptr SPACE %p
+      store i32 77, ptr SPACE %p
+      %y = load i32, ptr SPACE %p
+      %z = mul i32 %x, %y
+      ret i32 %z
+    }
+    define ptx_kernel void @k(ptr addrspace(1) %out) {
+      %a = alloca { i32, i32 }
+      %m = CAST
+      %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+      %p = getelementptr { i32, i32 }, ptr SPACE %m, i32 0, i32 1
+      store i32 %t, ptr SPACE %p
+      %r = call i32 @f(ptr SPACE byval({ i32, i32 }) align 16 %m)
+      %s = load i32, ptr SPACE %p
+      %u = add i32 %r, %s
+      %o = getelementptr i32, ptr addrspace(1) %out, i32 %t
+      store i32 %u, ptr addrspace(1) %o
+      ret void
+    }"""
+
+
+@pytest.mark.parametrize(("space", "cast"), [
+    ("", "getelementptr i8, ptr %a, i64 0"),
+    ("addrspace(5)", "addrspacecast ptr %a to ptr addrspace(5)"),
+])
+def test_memory_passed_by_value_is_copied_into_the_caller(space, cast):
+    """The callee writes into its copy: what the caller has stays."""
+    module = read(BYVAL.replace("SPACE", space).replace("CAST", cast))
+    Driver(Settings(verify_each=True, check=True)).run(module, "inline")
+    assert "call i32 @f" not in str(module)
+    assert len(module.functions) < 5
+    (out,), _ = run(module, [np.zeros(32, np.int32)])
+    assert out.tolist() == [77 * t + t for t in range(32)]
+
+
+def test_a_body_that_never_returns_leaves_its_result_undefined():
+    rewrites("inline", """
+        define internal i32 @f(ptr %p) alwaysinline {
+          store volatile i32 1, ptr %p
+          unreachable
+        }
+        define i32 @g(ptr %p) {
+          %r = call i32 @f(ptr %p)
+          %s = add i32 %r, 1
+          ret i32 %s
+        }""", """
+        define i32 @g(ptr %p) {
+          br label %in
+        in:
+          store volatile i32 1, ptr %p
+          unreachable
+        after:
+          %s = add i32 undef, 1
+          ret i32 %s
+        }""")
 
 
 def test_a_chain_of_calls_is_inlined_to_its_end():

@@ -58,6 +58,44 @@ def test_a_wide_switch_on_a_literal():
     assert "setp" not in ptx(text)
 
 
+ENDS = """
+a:
+  br label %end
+b:
+  br label %end
+end:
+  %r = phi i32 [ 1, %a ], [ 2, %b ]
+  %q = getelementptr i32, ptr addrspace(1) %out, i32 %t
+  store i32 %r, ptr addrspace(1) %q
+  ret void
+}"""
+
+
+@pytest.mark.parametrize(("branch", "expected"), [
+    ("switch i32 %t, label %a []", lambda t: 1),
+    ("switch i1 %odd, label %b [ i1 true, label %a ]", lambda t: 1 if t & 1 else 2),
+    ("switch i1 %odd, label %a [ i1 false, label %b ]", lambda t: 1 if t & 1 else 2),
+    ("switch i1 %odd, label %a [ i1 true, label %b\n i1 false, label %b ]", lambda t: 2),
+    ("br i1 true, label %b, label %a", lambda t: 2),
+    ("br i1 false, label %b, label %a", lambda t: 1),
+    ("br i1 %odd, label %b, label %b", lambda t: 2),
+    ("switch i32 %t, label %a [ i32 3, label %b\n i32 9, label %a ]",
+     lambda t: 2 if t == 3 else 1),
+])
+def test_branches_that_have_one_way_or_two(branch, expected):
+    from tests.selection import run
+
+    text = f"""{TID}
+define ptx_kernel void @k(ptr addrspace(1) %out) {{
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %odd = trunc i32 %t to i1
+  {branch}
+{ENDS}"""
+    ori = check(text, [np.zeros(32, np.int32)])
+    (out,), _ = run(ori, [np.zeros(32, np.int32)])
+    assert out.tolist() == [expected(t) for t in range(32)]
+
+
 def test_dense_switches_become_tables_and_sparse_ones_do_not():
     assert "brx.idx" in ptx(switch([0, 1, 2, 3]))
     assert "brx.idx" not in ptx(switch([0, 1, 2]))
@@ -287,6 +325,46 @@ def test_orders_and_scopes():
         "ld.volatile.global.u32", "st.volatile.global.u32",
     ):
         assert expected in text, expected
+
+
+def test_ordered_loads_and_stores():
+    """A load that is sequentially consistent stands behind a fence, so does a store."""
+    text = ptx("""define void @f(ptr addrspace(1) %p) {
+  %l = load atomic i32, ptr addrspace(1) %p syncscope("device") seq_cst, align 4
+  store atomic i32 %l, ptr addrspace(1) %p syncscope("block") seq_cst, align 4
+  ret void
+}""")
+    lines = [x.split()[0] for x in text.splitlines() if x.strip()[:2] in ("fe", "ld", "st")]
+    places = [lines.index(x) for x in ("fence.sc.gpu;", "ld.acquire.gpu.global.u32",
+                                       "fence.sc.cta;", "st.release.cta.global.u32")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(("orders", "expected"), [
+    ("monotonic acquire", "atom.acquire"), ("release acquire", "atom.acq_rel"),
+    ("monotonic monotonic", "atom.relaxed"), ("acquire acquire", "atom.acquire"),
+])
+def test_a_failure_that_orders_more_than_the_success(orders, expected):
+    text = ptx(f"""define i32 @f(ptr addrspace(1) %p) {{
+  %r = cmpxchg ptr addrspace(1) %p, i32 1, i32 2 {orders}
+  %o = extractvalue {{ i32, i1 }} %r, 0
+  ret i32 %o
+}}""")
+    assert f"{expected}.sys.global.cas.b32" in text
+
+
+@pytest.mark.parametrize(("line", "message"), [
+    ('%a = atomicrmw add ptr addrspace(1) %p, i32 1 syncscope("wide") monotonic',
+     'the synchronisation scope "wide"'),
+    ("%a = atomicrmw add ptr addrspace(1) %p, i128 1 monotonic", "atomicrmw add of i128"),
+    ("%a = atomicrmw nand ptr addrspace(1) %p, i128 1 monotonic", "atomicrmw nand of i128"),
+    ("%a = cmpxchg ptr addrspace(1) %p, i128 1, i128 2 monotonic monotonic", "cmpxchg of i128"),
+])
+def test_atomics_that_ptx_lacks_are_named(line, message):
+    module = read(f"define void @f(ptr addrspace(1) %p) {{\n  {line}\n  ret void\n}}")
+    with pytest.raises(Unsupported) as error:
+        select_module(module)
+    assert message in str(error.value)
 
 
 def test_vectors_in_pieces():

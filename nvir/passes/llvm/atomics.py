@@ -21,7 +21,7 @@ _BARRIERS = {
     "block": "cta", "cta": "cta", "workgroup": "cta",
 }
 _BY_LOOP = frozenset(
-    ("nand", "uinc_wrap", "udec_wrap", "usub_cond", "usub_sat", "fmax", "fmin"))
+    ("nand", "uinc_wrap", "udec_wrap", "usub_cond", "usub_sat", "fmax", "fmin", "fsub"))
 _BEFORE = frozenset(("release", "acq_rel", "seq_cst"))
 _BEHIND = frozenset(("acquire", "acq_rel", "seq_cst"))
 
@@ -134,9 +134,7 @@ def _float_rmw(i: Instruction, operation: str, dialect: str) -> bool:
         bits = int_type(v.type.bits)
         old = b.atomic_rmw("xchg", p, b.bitcast(v, bits), *_order(i))
         i.replace_with(b.bitcast(old, v.type))
-    elif operation in ("fadd", "fsub") and v.type.name in ("float", "double"):
-        if operation == "fsub":
-            v = b.fsub(const_like(v, -0.0), v)
+    elif operation == "fadd" and v.type.name in ("float", "double"):
         name = f"llvm.nvvm.atomic.load.add.f{v.type.bits}.p{_space(p)}"
         _intrinsic(i, name, v, dialect)
     else:

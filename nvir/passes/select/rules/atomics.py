@@ -51,6 +51,9 @@ _DIRECT = {
 }
 
 
+_SIZES = (8, 16, 32, 64)
+
+
 def scope(s: Selector, name: str) -> str:
     found = _SCOPES.get(name)
     if found is None:
@@ -125,16 +128,20 @@ def _atomicrmw(s: Selector, i: Instruction) -> Parts:
     how = _begin(s, order, scope(s, where))
     if isinstance(v.type, VectorType):
         return _loop_of_lanes(s, a, _operation(i), v.type, s.use(v), how)
+    if _bits(v.type) not in _SIZES:
+        raise s.fail(f"atomicrmw {_operation(i)} of {v.type}")
     return modify(s, a, _operation(i), v.type, s.one(v), how, i.has_uses)
+
+
+def _bits(t: Type) -> int:
+    return 64 if isinstance(t, PointerType) else t.bits
 
 
 def modify(
     s: Selector, a: AddressParts, what: str, t: Type, x: Value, how: str, used: bool = True
 ) -> Parts:
     """An operation on memory in the words of LLVM; `how` is PTX's order and scope."""
-    bits = 64 if isinstance(t, PointerType) else t.bits
-    if bits == 1 or bits > 64:
-        raise s.fail(f"atomicrmw {what} of {t}")
+    bits = _bits(t)
     if what == "sub" and bits in (32, 64):
         what, x = "add", s.op(f"neg.s{bits}", s.reg(x, f"b{bits}"))
     if what == "fsub" and t.name == "double":  # a sum of f32 would flush subnormals
@@ -179,9 +186,7 @@ def _loop(s: Selector, a: AddressParts, what: str, t: Type, x: Value, how: str) 
     """old = memory; until it is still that: memory = what(old, x)."""
     if t.bits == 8:
         return _in_word(s, a, what, t, x, how)
-    bits = 64 if isinstance(t, PointerType) else t.bits
-    if bits not in (16, 32, 64):
-        raise s.fail(f"atomicrmw {what} of {t}")
+    bits = _bits(t)
     reg = register_of(t)
     plain = {16: B16, 32: B32, 64: B64}[bits]
 
@@ -260,7 +265,7 @@ def combined(s: Selector, what: str, t: Type, a: Value, x: Value) -> Value:
     """What an operation makes of the old value and its operand."""
     if isinstance(t, FloatType):
         return _combined_floats(s, what, t, a, x)
-    bits = 64 if isinstance(t, PointerType) else t.bits
+    bits = _bits(t)
     w = 64 if bits == 64 else width(t)
     if what == "xchg":
         return x
@@ -283,15 +288,9 @@ def combined(s: Selector, what: str, t: Type, a: Value, x: Value) -> Value:
         return s.op(f"selp.b{w}", x, s.op(f"add.s{w}", a, -1), at_end)
     if what in ("usub_cond", "usub_sat"):
         fits = s.op(f"setp.ge.u{w}", a, x)
-        rest = a if what == "usub_cond" else s.reg(zero_of(), f"b{w}")
+        rest: Value | int = a if what == "usub_cond" else 0
         return s.op(f"selp.b{w}", s.op(f"sub.s{w}", a, x), rest, fits)
     raise Unsupported(f"atomicrmw {what}", where=str(s.source.name))
-
-
-def zero_of() -> Value:
-    from nvir.ir.values import integer
-
-    return integer(0)
 
 
 def _combined_floats(s: Selector, what: str, t: Type, a: Value, x: Value) -> Value:
@@ -318,7 +317,9 @@ def _cmpxchg(s: Selector, i: Instruction) -> Parts:
     a = _ordered(s, s.address(pointer))
     order = _stronger(success, failure)
     how = _begin(s, order, scope(s, where))
-    bits = 64 if isinstance(t, PointerType) else t.bits
+    bits = _bits(t)
+    if bits not in _SIZES:
+        raise s.fail(f"cmpxchg of {t}")
     x, y = s.one(expected), s.one(new)
     if bits == 8:
         return _exchange_byte(s, a, x, y, how)
@@ -330,9 +331,7 @@ def compare_and_swap(
     s: Selector, a: AddressParts, t: Type, expected: Value, new: Value, how: str
 ) -> Value:
     """What was there; `how` is PTX's order and scope."""
-    bits = 64 if isinstance(t, PointerType) else t.bits
-    if bits not in (16, 32, 64):
-        raise s.fail(f"cmpxchg of {t}")
+    bits = _bits(t)
     x, y = s.reg(expected, f"b{bits}"), s.reg(new, f"b{bits}")
     return s.op(f"atom.{how}{a.modifier}.cas.b{bits}", s.fitting(a).operand, x, y)
 
