@@ -184,8 +184,8 @@ def check_includes(given: Source) -> None:
     """Raise ParseError where a source includes a device or a pipe: clang may read it for ever."""
     from nvir.toolchain.headers.includes import Own
 
-    Own(given.text, given.name, [*(f"-I{folder}" for folder in given.include), *given.flags]
-        ).refuse()
+    Own(given.text, given.name, [*(f"-I{folder}" for folder in given.include),
+                               *(f"-D{text}" for text in given.define), *given.flags]).refuse()
 
 
 def _wants_headers(given: Source) -> bool:

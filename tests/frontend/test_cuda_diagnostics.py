@@ -331,6 +331,7 @@ def test_a_letter_that_holds_the_byte_85_ends_no_line() -> None:
 
 @pytest.mark.parametrize(("text", "said"), [
     ('\n#include "/dev/zero"\n', 'bad.cu:2:10: error: "/dev/zero" is not a regular file'),
+    ('#define Z "/dev/zero"\n#include Z // a macro\n', 'bad.cu:1:11: error: "/dev/zero" is not'),
     ('#include "mine.h"\n', 'mine.h:1:12: error: "pipe" is not a regular file'),
 ])
 @pytest.mark.parametrize("option", ["--front-end=clang", "--front-end=auto", "--emit=tree"])

@@ -27,6 +27,7 @@ _DIRECTIVE = re.compile(
     r"^[ \t]*#[ \t]*(include|ifn?def|if|elif|else|endif|define|undef|pragma)\b"
     r"((?:[^\\\n]|\\\r?\n|\\.)*)", re.M)
 _HEADER = re.compile(r"\s*(<[^>\n]+>|\"[^\"\n]+\")")
+_DEFINED_AS = re.compile(rf"\s*(\w+){_HEADER.pattern}")
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 PARTS = {  # parts of CUDA's headers that clang reads before a source and few name
@@ -66,6 +67,10 @@ class Own:
         self.cuda = [f for f in given if (f / "cuda_runtime.h").is_file()]
         self.folders = [f for f in given if f not in self.cuda]
         self.named: dict[str, None] = {}
+        self.headers: dict[str, set[str]] = {}  # what macros were defined as
+        for option, x in pairs(options):
+            if option == "-D":
+                self._computed("define", x.replace("=", " ", 1), self.top)
         self.held: dict[Path, frozenset[str]] = {}  # what is in the folders that were asked
         self.files: dict[Path, list[tuple[str, str]]] = {}
         self.odd: list[tuple[Path, str]] = []  # files, and what they include that is no regular one
@@ -76,12 +81,13 @@ class Own:
         while todo:
             path = todo.pop()
             if path not in self.files:
-                stat = path.stat()
-                self.files[path], wants = _of_file(path, stat.st_mtime_ns, stat.st_size)
+                known = path.stat()
+                self.files[path], wants = _of_file(path, known.st_mtime_ns, known.st_size)
                 self.wants |= wants
             for word, rest in self.files[path]:
                 header = _HEADER.match(rest) if word == "include" else None
                 if header is None:
+                    self._computed(word, rest, path)
                     continue
                 own = self.find(header[1], path)
                 if own is None:
@@ -91,6 +97,14 @@ class Own:
                 elif own not in seen and len(seen) < _MOST:
                     seen.add(own)
                     todo.append(own)
+
+    def _computed(self, word: str, rest: str, path: Path) -> None:
+        """Where an include names a macro, any header that it was defined as may be meant."""
+        if word == "define" and (m := _DEFINED_AS.match(rest)):
+            self.headers.setdefault(m[1], set()).add(m[2])
+        elif word == "include":
+            self.odd += [(path, header) for header in sorted(self.headers.get(rest.strip(), ()))
+                         if self._is_odd(header, path)]
 
     def find(self, header: str, where: Path) -> Path | None:
         """The own file that an include in another means, if it is one."""
@@ -105,8 +119,8 @@ class Own:
         for path, header in self.odd:
             text = self.text if path == self.top else path.read_text("utf-8", "replace")
             lines = text.split("\n")
-            row = next((k for k, line in enumerate(lines)
-                        if header in line and "include" in line), None)
+            rows = [k for k, line in enumerate(lines) if header in line]
+            row = next((k for k in rows if "include" in lines[k]), rows[0] if rows else None)
             at = (0, 0, "") if row is None else (row + 1, lines[row].index(header) + 1, lines[row])
             raise ParseError(Diagnostic(f"{header} is not a regular file", str(path), *at))
 
