@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from nvir.analysis.callees import intrinsic
 from nvir.analysis.promises import most
-from nvir.ir import Argument, Constant, Instruction, IntType, Value
+from nvir.ir import Argument, Constant, Instruction, IntType, OpKind, Value
 
 MAX_DEPTH = 4
 
@@ -100,9 +100,26 @@ def _or(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
     return k.zeros(i.operands[0], depth) & k.zeros(i.operands[1], depth)
 
 
+def _clear(zeros: int) -> int:
+    """How many of the lowest bits are zero."""
+    return (~zeros & zeros + 1).bit_length() - 1
+
+
 def _add(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
-    a, b = (_most(k.zeros(x, depth), bits) for x in i.operands)
-    return _high(bits, max(a, b) + 1)
+    x, y = (k.zeros(v, depth) for v in i.operands)
+    high = _high(bits, max(_most(x, bits), _most(y, bits)) + 1)
+    return high | (1 << min(_clear(x), _clear(y))) - 1
+
+
+def _phi(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
+    """A counter has the low bits clear that its start and its step have."""
+    values = i.operands
+    for start, after in zip(values, reversed(values), strict=True) if len(values) == 2 else ():
+        if isinstance(after, Instruction) and after.form.kind is OpKind.SUM:
+            x, step = after.operands
+            if x is i and isinstance(step, Constant):
+                return (1 << min(_clear(k.zeros(start, depth)), _clear(k.zeros(step)))) - 1
+    return 0
 
 
 def _mul(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
@@ -148,6 +165,7 @@ def _select(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
 
 
 _RULES = {
+    "phi": _phi,
     "zext": _zext, "trunc": _trunc, "sext": _sext, "and": _and, "or": _or, "xor": _or, "add": _add,
     "mul": _mul, "shl": _shl, "lshr": _lshr, "udiv": _udiv, "urem": _urem, "select": _select,
 }

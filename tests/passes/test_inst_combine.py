@@ -76,6 +76,8 @@ FLOATS = [
     ("float", "%r = fadd nsz float %x, 0.0; ret float %r", "ret float %x"),
     ("float", "%r = fsub float %x, 0.0; ret float %r", "ret float %x"),
     ("float", "%r = fsub float %x, -0.0; ret float %r", None),
+    ("float", "%r = fsub float -0.0, %x; ret float %r", "%r1 = fneg float %x; ret float %r1"),
+    ("float", "%r = fsub float 0.0, %x; ret float %r", None),
     ("float", "%r = fdiv float %x, 4.0; ret float %r", "%r = fmul float %x, 0.25; ret float %r"),
     ("float", "%r = fdiv float %x, 3.0; ret float %r", None),
     ("float", "%r = fdiv float %x, 0x47E0000000000000; ret float %r", None),  # 2^127

@@ -112,6 +112,27 @@ def test_an_or_of_bits_that_are_clear_is_a_sum_in_an_index(shift, offset):
     assert ("or.b32" in text) == (not offset)
 
 
+@pytest.mark.parametrize(("step", "known"), [(4, True), (3, False)])
+def test_a_counter_has_the_low_bits_clear_that_its_step_has(step, known):
+    text = ptx(f"""define void @f(ptr addrspace(1) %p, i32 %n) {{
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 8, %entry ], [ %j, %loop ]
+  %o = or i32 %i, 3
+  %x = zext i32 %o to i64
+  %q = getelementptr i64, ptr addrspace(1) %p, i64 %x
+  store i64 1, ptr addrspace(1) %q
+  %j = add i32 %i, {step}
+  %c = icmp ult i32 %j, %n
+  br i1 %c, label %loop, label %out
+out:
+  ret void
+}}""")
+    assert ("+24]" in text) == known
+    assert ("or.b32" in text) != known
+
+
 @pytest.mark.parametrize("extend", ["sext", "zext"])
 def test_an_index_of_a_small_number_cannot_wrap(extend):
     """A thread's number is at most 1023; one that is masked is what the mask lets through."""

@@ -13,7 +13,7 @@ from nvir.analysis.callees import memory_transfer
 from nvir.analysis.promises import never_null
 from nvir.ir import Instruction, OpKind, Unsupported, nvvm_form
 from nvir.ir.floats import FORMATS, number
-from nvir.ir.nvvm import const
+from nvir.ir.nvvm import const, const_like
 from nvir.ir.types import I8, I32, I64, FloatType, IntType, PointerType
 from nvir.ir.values import Constant, Undef, Value, constant, undef
 from nvir.passes.scalar.combine.rule_language import literal
@@ -90,9 +90,12 @@ def _address(c: Combiner, i: Instruction) -> Value | None:
 
 
 def _float_identity(c: Combiner, i: Instruction) -> Value | None:
-    """x·1, x/1, x - 0, x + -0 are x (and x + 0 where the sign of zero does not matter)."""
+    """x·1, x/1, x - 0, x + -0 are x (and x + 0 where the sign of zero does not matter); -0 - x is
+    -x, as LLVM had it before fneg."""
     x, y = i.operands
     name, mods = i.form.name, i.form.mods
+    if name == "fsub" and isinstance(x, Constant) and x is const_like(x, -0.0):
+        return c.make("fneg", (y,), i.type)
     if not isinstance(y, Constant) or not isinstance(i.type, FloatType):
         return None
     factor = _number(y)
