@@ -108,6 +108,16 @@ def test_what_is_not_inlined(linkage, attributes, inner, pipeline, reason):
     assert reason in reasons
 
 
+@pytest.mark.parametrize(("callee", "call", "reason"), [
+    ("define i32 @f(i32 %y) {\n  %a = alloca i32, i32 %y\n  %z = load volatile i32, ptr %a\n"
+     "  ret i32 %z\n}", "call i32 @f(i32 %x)", "it makes room on the stack while it runs"),
+])
+def test_bodies_that_fit_nowhere_else(callee, call, reason):
+    ctx = rewrites("inline", f"{callee}\ndefine i32 @g(i32 %x) {{\n  %r = {call}\n"
+                             "  ret i32 %r\n}")
+    assert reason in {r.args["reason"] for r in ctx.remarks}
+
+
 def test_always_inline_and_single_calls_ignore_the_size():
     text = CALLS.format(linkage="", attributes="alwaysinline", inner="add i32 %y, 2")
     module = read(text)

@@ -44,6 +44,30 @@ INTEGERS = [
      "%t = trunc i64 %l to i32; %r = add i32 %t, %a; ret i32 %r"),
 ]
 
+WHAT_IS_THERE = [
+    ("i64", "%t = inttoptr i64 %l to ptr; %r = ptrtoint ptr %t to i64; ret i64 %r", "ret i64 %l"),
+    ("float", "%t = fsub float %x, %y; %r = fneg nsz float %t; ret float %r",
+     "%r = fsub float %y, %x; ret float %r"),
+    ("float", "%t = fsub float %x, %y; %r = fneg float %t; ret float %r", None),
+    ("float", "%t = fneg float %x; %u = fneg float %y; %r = fmul float %t, %u; ret float %r",
+     "%r = fmul float %x, %y; ret float %r"),
+    ("i1", "%r = fcmp ueq float %x, %x; ret i1 %r", "ret i1 true"),
+    ("i1", "%r = fcmp one float %x, %x; ret i1 %r", "ret i1 false"),
+    ("i1", "%t = sitofp i32 %a to float; %r = fcmp ord float %t, %t; ret i1 %r", "ret i1 true"),
+    ("i1", "%t = uitofp i32 %a to float; %r = fcmp uno float %t, %t; ret i1 %r", "ret i1 false"),
+    ("i32", "%r = extractvalue { i32, i32 } { i32 1, i32 2 }, 1; ret i32 %r", "ret i32 2"),
+    ("i32", "%t = insertvalue { i32, i32 } undef, i32 %a, 0; "
+            "%r = extractvalue { i32, i32 } %t, 1; ret i32 %r", "ret i32 undef"),
+    ("i32", "%t = insertvalue { i32, i32 } { i32 1, i32 2 }, i32 %a, 0; "
+            "%r = extractvalue { i32, i32 } %t, 1; ret i32 %r", "ret i32 2"),
+    ("i32", "%t = insertelement <2 x i32> undef, i32 %a, i32 0; "
+            "%r = extractelement <2 x i32> %t, i32 1; ret i32 %r", "ret i32 undef"),
+    ("i32", "%r = select i1 %p, i32 undef, i32 %a; ret i32 %r", "ret i32 %a"),
+    ("i32", "%r = freeze i32 5; ret i32 %r", "ret i32 5"),
+    ("i32", "%t = freeze i32 %a; %r = freeze i32 %t; ret i32 %r",
+     "%t = freeze i32 %a; ret i32 %t"),
+]
+
 KNOWN_BITS = [
     ("i64", "%m = and i32 %a, 255; %r = sext i32 %m to i64; ret i64 %r",
      "%m = and i32 %a, 255; %r = zext i32 %m to i64; ret i64 %r"),
@@ -129,7 +153,8 @@ MEMBERS = [
 
 
 @pytest.mark.parametrize(
-    ("result", "before", "after"), [*INTEGERS, *KNOWN_BITS, *FLOATS, *POINTERS, *MEMBERS]
+    ("result", "before", "after"), [*INTEGERS, *KNOWN_BITS, *FLOATS, *POINTERS, *MEMBERS,
+                                  *WHAT_IS_THERE]
 )
 def test_rule(result, before, after):
     check(result, before, after)

@@ -10,7 +10,7 @@ from nvir.ir.errors import Unsupported
 from nvir.ir.nvvm import const, declare
 from nvir.ir.types import I1, I8, int_type, struct
 from nvir.passes.select import select_module
-from tests.selection import check_lanes, lanes, operands, ptx, read
+from tests.selection import check, check_lanes, lanes, operands, ptx, read, run
 
 WIDTHS = (1, 3, 8, 12, 16, 24, 32, 48, 64, 100, 128)
 COMPARISONS = ["eq", "ne", "ult", "ule", "ugt", "uge", "slt", "sle", "sgt", "sge"]
@@ -288,3 +288,68 @@ def test_high_halves_of_few_bits_assemble(bits):
   store i{bits} %z, ptr %p
   ret void
 }}""")
+
+
+BITS = {
+    "smin": lambda x, y: x | y, "smax": lambda x, y: x & y,  # true is -1
+    "umin": lambda x, y: x & y, "umax": lambda x, y: x | y,
+}
+UNARY = {"ctpop": lambda x: x, "bitreverse": lambda x: x, "ctlz": lambda x: 1 - x,
+         "cttz": lambda x: 1 - x, "abs": lambda x: x}
+WHOLE = {"and": min, "or": max, "xor": lambda v: sum(v) % 2, "add": lambda v: sum(v) % 2,
+         "mul": min, "umax": max, "umin": min, "smax": min, "smin": max}
+
+
+def test_intrinsics_of_single_bits():
+    lines = [f"%r{k} = call i1 @llvm.{n}.i1(i1 %x, i1 %y)" for k, n in enumerate(BITS)]
+    for k, n in enumerate(UNARY, len(lines)):
+        flag = ", i1 false" if n in ("ctlz", "cttz", "abs") else ""
+        lines.append(f"%r{k} = call i1 @llvm.{n}.i1(i1 %x{flag})")
+    for k, n in enumerate(WHOLE, len(lines)):
+        lines.append(f"%r{k} = call i1 @llvm.vector.reduce.{n}.v3i1(<3 x i1> %v)")
+    joined = ["%s0 = add i32 0, 0"]
+    for k in range(len(lines)):
+        joined.append(f"%z{k} = zext i1 %r{k} to i32\n%h{k} = shl i32 %z{k}, {k}\n"
+                      f"%s{k + 1} = or i32 %s{k}, %h{k}")
+    text = f"""declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define ptx_kernel void @k(ptr addrspace(1) %out) {{
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %x = trunc i32 %t to i1
+  %t1 = lshr i32 %t, 1
+  %y = trunc i32 %t1 to i1
+  %t2 = lshr i32 %t, 2
+  %w = trunc i32 %t2 to i1
+  %v0 = insertelement <3 x i1> undef, i1 %x, i32 0
+  %v1 = insertelement <3 x i1> %v0, i1 %y, i32 1
+  %v = insertelement <3 x i1> %v1, i1 %w, i32 2
+  {chr(10).join(lines + joined)}
+  %q = getelementptr i32, ptr addrspace(1) %out, i32 %t
+  store i32 %s{len(lines)}, ptr addrspace(1) %q
+  ret void
+}}"""
+    ori = check(text, [np.zeros(32, np.int32)])
+    (out,), _ = run(ori, [np.zeros(32, np.int32)])
+    for t, got in enumerate(out.tolist()):
+        x, y, w = t & 1, t >> 1 & 1, t >> 2 & 1
+        bits = [f(x, y) for f in BITS.values()] + [f(x) for f in UNARY.values()]
+        bits += [f((x, y, w)) for f in WHOLE.values()]
+        assert got == sum(b << k for k, b in enumerate(bits)), t
+
+
+def test_a_float_becomes_a_number_of_two_words():
+    values = np.array([0.0, 1.5, -3.75, 2.0**40, -(2.0**70), 2.0**100, 123456.0, -1.0], np.float32)
+    text = """declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %p = getelementptr float, ptr addrspace(1) %in, i32 %t
+  %x = load float, ptr addrspace(1) %p
+  %n = fptosi float %x to i128
+  %q = getelementptr i128, ptr addrspace(1) %out, i32 %t
+  store i128 %n, ptr addrspace(1) %q
+  ret void
+}"""
+    ori = check(text, [values, np.zeros(16, np.uint64)], block=8)
+    (_, out), _ = run(ori, [values, np.zeros(16, np.uint64)], block=8)
+    got = [int.from_bytes(out[2 * k : 2 * k + 2].tobytes(), "little", signed=True)
+           for k in range(8)]
+    assert got == [int(v) for v in values.tolist()]

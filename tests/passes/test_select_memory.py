@@ -7,10 +7,11 @@ import pytest
 
 import nvir
 from nvir.ir import Module
+from nvir.ir.errors import Unsupported
 from nvir.ir.nvvm import Builder, function
 from nvir.ir.types import I1, VOID, pointer, vector
 from nvir.passes.select import select_module
-from tests.selection import check, ptx
+from tests.selection import check, ptx, read, run
 
 TID = """
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -436,3 +437,80 @@ def test_a_vector_of_bits_in_memory_is_a_number():
     text = str(select_module(module))
     assert "ld.u8" in text
     assert "st.u8" in text
+
+
+def test_initial_values_that_are_sums_and_differences_of_addresses():
+    ori = check("""@n = addrspace(1) global [4 x i32] [i32 1, i32 2, i32 3, i32 4], align 4
+@w = internal addrspace(1) global { i64, i64, i64, ptr, ptr, i64 } {
+  i64 add (i64 ptrtoint (ptr addrspace(1) @n to i64), i64 8),
+  i64 add (i64 4, i64 ptrtoint (ptr addrspace(1) @n to i64)),
+  i64 sub (i64 ptrtoint (ptr addrspace(1) getelementptr (i32, ptr addrspace(1) @n, i64 3) to i64),
+    i64 ptrtoint (ptr addrspace(1) @n to i64)),
+  ptr null, ptr inttoptr (i64 77 to ptr),
+  i64 sub (i64 ptrtoint (ptr addrspace(1) getelementptr (i32, ptr addrspace(1) @n, i64 3) to i64),
+    i64 8) }
+define ptx_kernel void @k(ptr addrspace(1) %out) {
+  %w = load { i64, i64, i64, ptr, ptr, i64 }, ptr addrspace(1) @w
+  %a = extractvalue { i64, i64, i64, ptr, ptr, i64 } %w, 0
+  %p = inttoptr i64 %a to ptr addrspace(1)
+  %x = load i32, ptr addrspace(1) %p
+  store i32 %x, ptr addrspace(1) %out
+  %b = extractvalue { i64, i64, i64, ptr, ptr, i64 } %w, 1
+  %q = inttoptr i64 %b to ptr addrspace(1)
+  %y = load i32, ptr addrspace(1) %q
+  %o1 = getelementptr i8, ptr addrspace(1) %out, i32 4
+  store i32 %y, ptr addrspace(1) %o1
+  %c = extractvalue { i64, i64, i64, ptr, ptr, i64 } %w, 2
+  %o2 = getelementptr i8, ptr addrspace(1) %out, i32 8
+  store i64 %c, ptr addrspace(1) %o2
+  %d = extractvalue { i64, i64, i64, ptr, ptr, i64 } %w, 3
+  %o3 = getelementptr i8, ptr addrspace(1) %out, i32 16
+  store ptr %d, ptr addrspace(1) %o3
+  %e = extractvalue { i64, i64, i64, ptr, ptr, i64 } %w, 4
+  %o4 = getelementptr i8, ptr addrspace(1) %out, i32 24
+  store ptr %e, ptr addrspace(1) %o4
+  %f = extractvalue { i64, i64, i64, ptr, ptr, i64 } %w, 5
+  %r = inttoptr i64 %f to ptr addrspace(1)
+  %z = load i32, ptr addrspace(1) %r
+  %o5 = getelementptr i8, ptr addrspace(1) %out, i32 32
+  store i32 %z, ptr addrspace(1) %o5
+  ret void
+}""", [np.zeros(64, np.uint8)], block=1)
+    (out,), _ = run(ori, [np.zeros(64, np.uint8)], block=1)
+    assert out.view(np.int32)[[0, 1, 8]].tolist() == [3, 2, 2]
+    assert out[8:32].view(np.int64).tolist() == [12, 0, 77]
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("@s = addrspace(3) global i32 7", "a variable of shared memory with an initial value, s"),
+    ("@a = addrspace(1) global ptr addrspace(1) @b\n@b = addrspace(1) global ptr addrspace(1) @a",
+     "initial values that name each other"),
+])
+def test_initial_values_that_ptx_lacks(text, message):
+    module = read(f"{text}\ndefine ptx_kernel void @k() {{\n  ret void\n}}")
+    with pytest.raises(Unsupported, match=message):
+        select_module(module)
+
+
+def test_casts_of_pointers_that_are_null_wide_or_vectors():
+    ori = check("""@n = addrspace(1) global [4 x i32] [i32 1, i32 2, i32 3, i32 4], align 4
+define ptx_kernel void @k(ptr addrspace(1) %out) {
+  %a = addrspacecast ptr addrspace(1) null to ptr
+  %b = ptrtoint ptr %a to i128
+  %i = ptrtoint ptr addrspace(1) %out to i128
+  %h = lshr i128 %i, 64
+  %s = or i128 %b, %h
+  store i128 %s, ptr addrspace(1) %out
+  %f = freeze ptr addrspace(1) %out
+  %o = getelementptr i8, ptr addrspace(1) %f, i32 16
+  %v0 = insertelement <2 x ptr addrspace(1)> undef, ptr addrspace(1) @n, i32 0
+  %v1 = insertelement <2 x ptr addrspace(1)> %v0, ptr addrspace(1) %f, i32 1
+  %g = addrspacecast <2 x ptr addrspace(1)> %v1 to <2 x ptr>
+  %p = extractelement <2 x ptr> %g, i32 0
+  %q = getelementptr i32, ptr %p, i32 2
+  %x = load i32, ptr %q
+  store i32 %x, ptr addrspace(1) %o
+  ret void
+}""", [np.full(32, 9, np.uint8)], block=1)
+    (out,), _ = run(ori, [np.full(32, 9, np.uint8)], block=1)
+    assert out.tolist() == [0] * 16 + [3, 0, 0, 0] + [9] * 12

@@ -125,11 +125,10 @@ def _count(e: Any) -> None:
     """ctpop, ctlz, cttz, bitreverse, abs, bswap in registers; beyond 64 bits by Python."""
     name, t = _word(e), scalar(e.instr.type)
     n, w = size(t), width(t)
-    if w not in (16, 32, 64):
-        _by_python(e)
-        return
-    for r, a, *_ in scalar_rows(e):
-        if name == "abs":
+    for r, a, *_ in scalar_rows(e):  # a flag behind says what is poison
+        if w not in (16, 32, 64):
+            _python(e, _PYTHON[name](n), r, t, a)
+        elif name == "abs":
             masked(e, f"abs.s{w}", t, r, signed(e, a, t))
         elif name == "bswap":
             full = f"{e.value(a, f'b{w}')}.byteswap()"
