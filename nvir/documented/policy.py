@@ -22,7 +22,7 @@ from nvir.passes.context import Context
 from nvir.passes.loop.unroll.loop_unroll import NEVER, override_of
 from nvir.passes.loop.unroll.prepare import Refusals
 from nvir.passes.loop.unroll.wishes import as_asked
-from nvir.passes.policies import DecisionPolicy
+from nvir.passes.policies import DecisionPolicy, Turn
 
 
 @attrs.frozen
@@ -108,16 +108,19 @@ def rules_of(ctx: Context) -> Rules:
 
 
 def unrolling(
-    function: Function, ctx: Context, loops: list[Loop], refusals: Refusals, forced: bool
+    function: Function, ctx: Context, loops: list[Loop], refusals: Refusals, forced: bool,
+    turn: Turn | None = None,
 ) -> dict[Block, UnrollDecision]:
     rules = rules_of(ctx)
-    note("UNR-02", "initialise", "the knobs are read", function=function, loops=len(loops))
+    if turn is None or turn.first:
+        note("UNR-02", "initialise", "the knobs are read", function=function,
+             loops=len(loops) if turn is None else len(ctx.analyses(function).loops))
     state = prepare(function)
     scan = pre_scan(function)
     if scan.inlinable_calls:
         ctx.count("inlinable_calls", scan.inlinable_calls)
     off = frozenset(x.header for x in loops if ctx.knob("block-nounroll", x.header))
-    decided = documented_decisions(function, rules, off, refusals, forced, state)
+    decided = documented_decisions(function, rules, off, refusals, forced, state, turn)
     return {h: as_asked(h, v) for h, v in decided.items()}
 
 
@@ -162,4 +165,4 @@ def hoisting(ctx: Context, pass_id: int, nest: Nest) -> Core:
     return Core(ctx, pass_id, nest, read)
 
 
-POLICY = DecisionPolicy(unroll_guard, unrolling, hoisting, phase_24, analyses_again)
+POLICY = DecisionPolicy(unroll_guard, unrolling, hoisting, phase_24, analyses_again, in_turn=True)

@@ -11,7 +11,7 @@ one. A policy changes which loop is transformed, never whether the result is rig
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
@@ -57,6 +57,21 @@ class PipelineSlots:
 
 
 @attrs.frozen
+class Turn:
+    """The loops that are decided at once, where policies decide in turn.
+
+    headers   theirs
+    numbers   of all blocks, before any loop was unrolled
+    marked    headers with a mark that was there before; unrolled loops have it, too
+    """
+
+    headers: frozenset[Block]
+    numbers: Mapping[Block, int]
+    marked: frozenset[Block]
+    first: bool = True
+
+
+@attrs.frozen
 class DecisionPolicy:
     """unroll_guard   why the unroller does not run, or ""
     unrolling   the decision on each of the loops, by its header; the last argument: a pragma of
@@ -65,15 +80,17 @@ class DecisionPolicy:
     pipelining  the slots of a loop of one block, given the level at which loads hit, or why it has
                 none; None leaves it to loop-pipeline's own model
     hoisted     what an instance of licm does when all has moved
+    in_turn     a loop is decided when those inside of it have been unrolled
     """
 
     unroll_guard: Callable[[Function, Context], str]
     unrolling: Callable[
-        [Function, Context, list[Loop], Refusals, bool], dict[Block, UnrollDecision]
+        [Function, Context, list[Loop], Refusals, bool, Turn | None], dict[Block, UnrollDecision]
     ]
     hoisting: Callable[[Context, int, Nest], Hoisting]
     pipelining: Callable[[Loop, Context, str], PipelineSlots | tuple[Obstacle, str]] | None = None
     hoisted: Callable[[Function, int], None] | None = None
+    in_turn: bool = False
 
 
 def slots_of(graph: LoopGraph, ii: int, starts: Sequence[int]) -> PipelineSlots:

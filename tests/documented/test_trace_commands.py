@@ -541,3 +541,23 @@ def test_copies_tell_their_flag_their_exit_and_what_they_own(tmp_path):
     (owners,) = [x for x in lines if "UNR-53 6 the copies have it" in x]
     assert "(active True): [bar.sync (line " in owners
     assert owners.count("L") >= 3
+
+
+@pytest.mark.seed("UNR-06", "UNR-12", "UNR-14", "UNR-34")
+@pytest.mark.parametrize(("count", "size"), [("2", 18), ("%r1", 12)])
+def test_a_loop_is_scanned_with_the_copies_of_the_loop_inside(tmp_path, count, size):
+    """The near miss: a loop inside of which no copy is made."""
+    inner = "" if count == "2" else '.pragma "nounroll"; '
+    text = HEAD + "mov.u32 %r5, 0;\nO: mov.u32 %r2, 0;\nI: " + inner + \
+        "mul.lo.s32 %r4, %r2, 4; add.s32 %r3, %r3, %r4; xor.b32 %r3, %r3, %r2;" \
+        f"add.s32 %r3, %r3, 5; add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, {count}; @%p1 bra I;\n" \
+        "add.s32 %r5, %r5, 1; setp.lt.s32 %p2, %r5, %r1; @%p2 bra O;\n" + END
+    lines = traced(tmp_path, text, "opt", "-p", "loop-simplify,loop-unroll")
+    scans = [x for x in lines if "UNR-12" in x]
+    assert [x[:9] for x in scans] == ["I: UNR-12", "O: UNR-12"][count != "2":]
+    verdicts = [k for k, x in enumerate(lines) if "UNR-45" in x]
+    done = [k for k, x in enumerate(lines) if "UNR-38" in x]
+    assert not done or verdicts[0] < done[0] < verdicts[1]
+    assert bool(done) == (count == "2")
+    assert f": size {size}," in scans[-1]
+    assert sum("UNR-44" in x for x in lines) == 1

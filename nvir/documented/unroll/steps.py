@@ -22,6 +22,7 @@ Nothing is transformed here.
 from __future__ import annotations
 
 import functools
+from collections.abc import Container
 
 import attrs
 
@@ -42,6 +43,7 @@ from nvir.ir.text.trace import looking_at, note, step
 from nvir.passes.loop.unroll.apply import copies_that_fit
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals
 from nvir.passes.loop.unroll.wishes import overridden
+from nvir.passes.policies import Turn
 
 HOT_RUNS = 999  # a hot latch runs more often than that
 HOT_RATIO = 3  # and more than that many times as often as its header
@@ -195,11 +197,13 @@ def within_budget(factor: int, cost: int, limit: int, T: int | None) -> int:
 
 
 @step("UNR-07", "A nounroll reaches inwards", "loops")
-def nounroll_inwards(loops: list[Loop]) -> frozenset[Block]:
-    """Step A: the blocks inside of loops that must stay."""
-    return frozenset(
-        b for loop in loops if has_pragma(loop) for child in loop.children for b in child.blocks
-    )
+def nounroll_inwards(
+    loops: list[Loop], marked: Container[Block] | None = None
+) -> frozenset[Block]:
+    """Step A: the blocks inside of loops that must stay: those with a mark, or with these headers.
+    """
+    stay = [x for x in loops if (has_pragma(x) if marked is None else x.header in marked)]
+    return frozenset(b for loop in stay for child in loop.children for b in child.blocks)
 
 
 @step("UNR-08", "B passed over", "loop", "marked", "rules.force_all")
@@ -357,16 +361,21 @@ def rounds(T: int | None, factor: int) -> int | None:
 def documented_decisions(
     function: Function, rules: Rules, off: frozenset[Block] = frozenset(),
     refusals: Refusals | None = None, forced: bool = False, state: Prepared | None = None,
+    turn: Turn | None = None,
 ) -> dict[Block, UnrollDecision]:
-    """The verdict on each natural loop, by its header, in reverse post-order backwards.
+    """The verdict on each natural loop, or those of a turn, by its header, in reverse post-order
+    backwards.
 
     `off` are headers that knob 91 names, `forced` a pragma of the module.
     """
     flow = _Flow(
-        function, rules, off, refusals or Refusals(function), forced, state or prepare(function)
+        function, rules, off, refusals or Refusals(function), forced, state or prepare(function),
+        turn,
     )
     made = {}
     for loop in reversed(flow.loops):
+        if turn is not None and loop.header not in turn.headers:
+            continue
         looking_at(loop.header.name)
         made[loop.header] = verdict(flow, loop)
     return made
@@ -381,14 +390,17 @@ def verdict(flow: _Flow, loop: Loop) -> UnrollDecision:
 class _Flow:
     def __init__(
         self, function: Function, rules: Rules, off: frozenset[Block], refusals: Refusals,
-        forced: bool, state: Prepared,
+        forced: bool, state: Prepared, turn: Turn | None = None,
     ) -> None:
         self.function, self.rules, self.off = function, rules, off
         self.refusals, self.forced, self.state = refusals, forced, state
         self.loops = natural_loops(function)
         self.trips = {x.header: trip_count(x) for x in self.loops}
-        self.number = {b: k for k, b in enumerate(function.blocks)}
-        self.inherited = nounroll_inwards(self.loops)
+        self.number = turn.numbers if turn else {b: k for k, b in enumerate(function.blocks)}
+        self.marked = {x.header for x in self.loops if has_pragma(x)}
+        if turn is not None:  # what unrolling has marked is not what was to stay
+            self.marked &= turn.marked
+        self.inherited = nounroll_inwards(self.loops, self.marked)
 
     def decide(self, loop: Loop) -> UnrollDecision:
         header, rules = loop.header, self.rules
@@ -422,8 +434,8 @@ class _Flow:
 
     def _staying(self, loop: Loop) -> set[Block]:
         return {
-            b for child in loop.children for stays in [has_pragma(child)] for b in child.blocks
-            if stays or b in self.inherited
+            b for child in loop.children for b in child.blocks
+            if child.header in self.marked or b in self.inherited
         }
 
     def _factor(

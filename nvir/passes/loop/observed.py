@@ -16,11 +16,12 @@ from nvir.passes.context import Context
 from nvir.passes.loop.unroll.prepare import Refusals
 from nvir.passes.loop.unroll.unroll_decision import decide
 from nvir.passes.loop.unroll.wishes import as_asked, overridden
-from nvir.passes.policies import DecisionPolicy
+from nvir.passes.policies import DecisionPolicy, Turn
 
 
 def unrolling(
-    function: Function, ctx: Context, loops: list[Loop], refusals: Refusals, forced: bool
+    function: Function, ctx: Context, loops: list[Loop], refusals: Refusals, forced: bool,
+    turn: Turn | None = None,
 ) -> dict[Block, UnrollDecision]:
     made = decide(function, ctx)
     text = ctx.knob("LoopUnrollFactorBlocks") or ""

@@ -16,7 +16,8 @@ knobs switch off. `.pragma "unroll N"` after a loop's label asks for a factor;
 `loop-unroll<asked>` does what pragmas ask for and nothing else. How the copies are made is the same
 for both: unroll/apply.py.
 
-Method   Inner loops first, all decisions on the function as it is. A known count is divided: its
+Method   Inner loops first, all decisions on the function as it is; policy documented decides on a
+         loop when those inside of it are unrolled. A known count is divided: its
          remainder goes ahead of the loop. An unknown one has one overflow-safe test a round and
          the remainder in pieces or the old loop. Where no such test is safe every copy keeps its
          own exit tests.
@@ -32,11 +33,12 @@ Source   the notes on phase 22; what ptxas 13.0 was seen to do (benchmarks/unrol
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Any, Literal
 
 import attrs
 
+from nvir.analysis.source_loops import has_pragma
 from nvir.assembler.unroll.decision import UnrollDecision, pieces_of
 from nvir.ir import Block, Function, Loop, bulk
 from nvir.ir.text.trace import looking_at, note
@@ -57,7 +59,7 @@ from nvir.passes.loop.unroll.remarks import (
     STATISTICS,
 )
 from nvir.passes.loop.unroll.wishes import is_asked
-from nvir.passes.policies import decision_policy
+from nvir.passes.policies import Turn, decision_policy
 
 __all__ = [
     "CODES", "Options", "Planned", "UnrollRecord", "override_of", "plan", "planned", "run",
@@ -134,20 +136,23 @@ class Planned:
     guard: str = ""
 
 
-def planned(function: Function, ctx: Context, refusals: Refusals | None = None) -> Planned:
-    """The decisions of the run's policy. The function stays as it is."""
+def planned(function: Function, ctx: Context, refusals: Refusals | None = None,
+            turn: Turn | None = None) -> Planned:
+    """The decisions of the run's policy, or those of a turn. The function stays as it is."""
     policy = decision_policy(ctx.policy)
-    why = policy.unroll_guard(function, ctx)
+    why = policy.unroll_guard(function, ctx) if turn is None or turn.first else ""
     if why:
         return Planned(guard=why)
     refusals = refusals or Refusals(function)
     loops = ctx.analyses(function).loops
+    if turn is not None:
+        loops = [x for x in loops if x.header in turn.headers]
     if ctx.options.asked:
         loops = [x for x in loops if is_asked(x.header)]
         if not loops:
             return Planned()
     forced = override_of(function, ctx) == ALWAYS
-    decided = policy.unrolling(function, ctx, loops, refusals, forced)
+    decided = policy.unrolling(function, ctx, loops, refusals, forced, turn)
     loops = ctx.asked(loops)
     refused = {}
     for loop in loops:
@@ -176,14 +181,52 @@ def override_of(function: Function, ctx: Context) -> int:
 
 
 def _run(function: Function, ctx: Context) -> bool:
-    refusals = Refusals(function)
-    made = planned(function, ctx, refusals)
-    if made.guard:
-        ctx.remark(GUARDED, reason=made.guard)
+    record, decided, changed = UnrollRecord(), 0, False
+    for turn in _turns(function, ctx):
+        looking_at("")
+        if changed:
+            function.analyze_cfg()
+        refusals = Refusals(function)
+        made = planned(function, ctx, refusals, turn)
+        if made.guard:
+            ctx.remark(GUARDED, reason=made.guard)
+            return False
+        if made.loops:
+            record.total += len(made.loops)
+            decided += len(made.decided)
+            changed |= _carry_out(function, ctx, made, refusals, record)
+    if not record.total:
         return False
-    if not made.loops:
-        return False
-    record = UnrollRecord(len(made.loops))
+    _count(ctx, record)
+    looking_at("")
+    note("UNR-44", "after unrolling", "back edges, what is live and control flow made anew"
+         if record.unrolled else "nothing changed", total=record.total, unrolled=record.unrolled,
+         failed=record.failed, non_unrolled=record.non_unrolled)
+    note("UNR-02", "run", "each loop is decided and done", loops=decided)
+    note("UNR-02", "clean-up", "the decisions are dropped", loops=decided)
+    ctx.remark(STATISTICS, partial=record.partial, non_unrolled=record.non_unrolled)
+    return changed
+
+
+def _turns(function: Function, ctx: Context) -> Iterator[Turn | None]:
+    """Loops by how many lie inside of one another, innermost first, for policies that decide so;
+    None: all at once."""
+    loops = ctx.analyses(function).loops
+    if not decision_policy(ctx.policy).in_turn or all(x.is_innermost for x in loops):
+        yield None
+        return
+    height: dict[Block, int] = {}
+    for x in reversed(loops):  # inner ones first
+        height[x.header] = 1 + max((height[c.header] for c in x.children), default=-1)
+    numbers = {b: k for k, b in enumerate(function.blocks)}
+    marked = frozenset(x.header for x in loops if has_pragma(x))
+    for h in range(max(height.values()) + 1):
+        yield Turn(frozenset(b for b, n in height.items() if n == h), numbers, marked, h == 0)
+
+
+def _carry_out(function: Function, ctx: Context, made: Planned, refusals: Refusals,
+               record: UnrollRecord) -> bool:
+    """Unroll the loops that were decided; whether there was any to unroll."""
     plans = {
         x.header: _plan(made.decided[x.header], ctx) for x in made.loops
         if made.decided[x.header].action != "none" and x.header not in made.refused
@@ -205,14 +248,6 @@ def _run(function: Function, ctx: Context) -> bool:
         record.failed += outcome.copies == 0
         lines.done(header, outcome)
     lines.flush()
-    _count(ctx, record)
-    looking_at("")
-    note("UNR-44", "after unrolling", "back edges, what is live and control flow made anew"
-         if record.unrolled else "nothing changed", total=record.total, unrolled=record.unrolled,
-         failed=record.failed, non_unrolled=record.non_unrolled)
-    note("UNR-02", "run", "each loop is decided and done", loops=len(made.decided))
-    note("UNR-02", "clean-up", "the decisions are dropped", loops=len(made.decided))
-    ctx.remark(STATISTICS, partial=record.partial, non_unrolled=record.non_unrolled)
     return bool(outcomes)
 
 
