@@ -463,3 +463,12 @@ def test_vector_registers_as_parameters_and_results() -> None:
     run(".reg .v2 .u32 v; mov.u32 v.x, 3; mov.u32 v.y, 4; call (v), twice, (v); "
         "st.global.v2.u32 [%d0], v;", out, before=before)
     assert out.tolist() == [7, 7]
+
+
+def test_the_address_of_a_symbol_as_the_argument_of_a_call() -> None:
+    out = words(2)
+    before = """.shared .align 8 .b32 s[4]; .func (.reg .u32 y) f(.reg .u64 x) {
+        ld.shared.u32 y, [x]; ret; }"""
+    run("""st.shared.v2.u32 [s], {11, 12}; call (%r1), f, (s); mov.u64 %d1, s+4; call (%r2), f,
+        (%d1); st.global.v2.u32 [%d0], {%r1, %r2};""", out, block=1, before=before)
+    assert out.tolist() == [11, 12]

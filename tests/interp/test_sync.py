@@ -796,3 +796,67 @@ def test_a_request_to_take_over_a_cluster_is_refused() -> None:
         out, before=".shared .align 16 .b8 answer[16]; .shared .align 8 .b64 bar;",
         target="sm_100")
     assert not out.any()
+
+
+@pytest.mark.parametrize(("by", "message"), [(2000, "out of bounds"), (4, "misaligned")])
+def test_a_row_of_a_matrix_that_is_not_there_names_its_lane(by: int, message: str) -> None:
+    with pytest.raises(LaunchError, match=message) as error:
+        run(f"""{{ .shared .align 16 .b8 s[128]; {TID} mov.u32 %r2, s; and.b32 %r3, %r1, 7;
+            mad.lo.u32 %r2, %r3, 16, %r2; setp.eq.u32 %p0, %r1, 37; @%p0 add.u32 %r2, %r2, {by};
+            ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%r4}}, [%r2]; }}""", words(1), block=64)
+    assert error.value.thread == (37, 0, 0)
+
+
+@pytest.mark.parametrize("load", [
+    "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [s+16];",
+    "cvta.shared.u64 %d1, s; ldmatrix.sync.aligned.m8n8.x1.b16 {%r0}, [%d1+16];",
+])
+def test_a_matrix_of_one_row_by_name_and_by_generic_address(load: str) -> None:
+    out = words(32)
+    run(f"""{{ .shared .align 16 .b32 s[8]; {TID} st.shared.v4.u32 [s+16], {{5, 6, 7, 8}};
+        bar.sync 0; {load} {STORE} }}""", out)
+    assert out.tolist() == [5 + k % 4 for k in range(32)]
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    ("mbarrier.init.shared.b64 [m], 1; mbarrier.arrive.noComplete.shared.b64 %d1, [m], 1;",
+     "an arrival with .noComplete would complete the phase"),
+    ("mbarrier.test_wait.parity.shared.b64 %p0, [m], 0;", "this mbarrier was not initialised"),
+])
+def test_mbarriers_that_are_asked_too_much(body: str, message: str) -> None:
+    with pytest.raises(LaunchError, match=message):
+        run(f"{{ .shared .align 8 .b64 m; {body} }}", words(1), block=1)
+
+
+def test_bytes_that_are_said_to_have_come() -> None:
+    out = words(2)
+    run("""{ .shared .align 8 .b64 m; mbarrier.init.shared.b64 [m], 1;
+        mbarrier.arrive.expect_tx.shared.b64 _, [m], 24;
+        mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [m], 8;
+        mbarrier.test_wait.parity.shared.b64 %p0, [m], 0; selp.u32 %r1, 1, 0, %p0;
+        mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [m], 16;
+        mbarrier.test_wait.parity.shared.b64 %p0, [m], 0; selp.u32 %r2, 1, 0, %p0;
+        st.global.v2.u32 [%d0], {%r1, %r2}; }""", out, block=1)
+    assert out.tolist() == [0, 1]
+
+
+def test_a_short_warp_counts_whole_at_a_barrier_of_a_number_of_threads() -> None:
+    out = words(40)
+    run(f"""{{ .shared .b32 s; {TID} setp.eq.u32 %p0, %r1, 39; @%p0 st.shared.u32 [s], 8;
+        bar.sync 1, 64; ld.shared.u32 %r0, [s]; {STORE} }}""", out, block=40)
+    assert out.tolist() == [8] * 40
+
+
+def test_parts_of_warps_wait_for_the_cluster_by_themselves() -> None:
+    out = words(64)
+    run(f"""{{ .shared .b32 s; {TID} mov.u32 %r2, %cluster_ctarank; setp.lt.u32 %p0, %r1, 7;
+        @%p0 bra A; mad.lo.u32 %r3, %r2, 30, 3; L: add.u32 %r3, %r3, -1;
+        setp.ne.u32 %p1, %r3, 0; @%p1 bra L; st.shared.u32 [s], %r2;
+        barrier.cluster.arrive; barrier.cluster.wait; bra E;
+        A: barrier.cluster.arrive; barrier.cluster.wait;
+        E: xor.b32 %r4, %r2, 1; mapa.shared::cluster.u32 %r5, s, %r4;
+        ld.shared::cluster.u32 %r0, [%r5]; barrier.cluster.arrive; barrier.cluster.wait;
+        mad.lo.u32 %r6, %r2, 32, %r1; mul.wide.u32 %d1, %r6, 4; add.u64 %d1, %d1, %d0;
+        st.global.u32 [%d1], %r0; }}""", out, grid=2,
+        directives=".reqnctapercluster 2, 1, 1")
+    assert out.tolist() == [1] * 32 + [0] * 32
