@@ -172,3 +172,25 @@ def test_random_programs(seed):
 @pytest.mark.parametrize("seed", range(200, 300))
 def test_many_random_programs(seed):
     same_program(seed, "sroa,mem2reg", accepted=True)
+
+
+@pytest.mark.parametrize(("lines", "reason"), [
+    ("%a = alloca i32, i32 %n\nstore i32 1, ptr %a",
+     "the number of its elements is not constant"),
+    ("%a = alloca { i32, i32 }\n"
+     "call void @llvm.memset.p0.i64(ptr %a, i8 %c, i64 8, i1 false)",
+     "it is filled with a byte that is not constant"),
+    ("%a = alloca { i32, i32 }\n%p = getelementptr i8, ptr %a, i64 4\n"
+     "call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %q, i64 8, i1 false)",
+     "a copy is out of its bounds"),
+    ("%a = alloca { i32, float }\n%p = getelementptr i8, ptr %a, i64 2\n"
+     "call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %q, i64 4, i1 false)\n"
+     "%x = load { i32, float }, ptr %a", "a copy moves a part of a member"),
+])
+def test_memory_that_stays_whole_says_why(lines, reason):
+    ctx = rewrites("sroa", MEMCPY + f"""declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+        define void @f(i32 %n, i8 %c, ptr %q) {{
+        {lines}
+        ret void
+        }}""")
+    assert reason in {r.args.get("reason") for r in ctx.remarks}
