@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -1071,3 +1072,21 @@ def test_the_optional_checks_work_at_this_level(check: tuple[str, ...]) -> None:
         LaunchError, match="race" if "race" in check else "uninitialised|wrote|written"
     ):
         k.run(np.zeros(LANES, np.uint32), check=check)
+
+
+@pytest.mark.parametrize(("text", "problem"), [
+    ("add.u32 $0, $1;", "'add' needs 3 operands, 2 given"),
+    ("ld.u32 $0, $1;", "'ld' needs an address in brackets"),
+    ("st.u32 $1;", "'st' needs 2 operands, 1 given"),
+    ("prmt.b32 $0, $1, 09, 0;", "the number 09"),
+    ("{.reg .u64 q; ld.global.v2.u32 {$0}, [q];}", "into 1 of 2 registers"),
+])
+def test_assembly_with_wrong_operands_is_named(text, problem):
+    module = nvir.read_ll(f"""define ptx_kernel void @k(ptr addrspace(1) %p) {{
+  %x = load i32, ptr addrspace(1) %p
+  %r = call i32 asm sideeffect "{text}", "=r,r"(i32 %x)
+  store i32 %r, ptr addrspace(1) %p
+  ret void
+}}""")
+    with pytest.raises(Unsupported, match=re.escape(problem)):
+        nvir.launch(module, "k", 1, 1, [np.ones(4, np.uint32)])

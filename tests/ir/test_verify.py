@@ -990,3 +990,21 @@ def test_model_values_keep_the_name_of_their_source_register():
     f = ptx("L:", "add.s32 %r1, %r1, 1;", "setp.eq.s32 %p1, %r1, 1;", "@%p1 bra L;")
     web = {v.name for i in f.instructions() for v in i.results if v.type.name == "b32"}
     assert web == {"%r1"}
+
+
+def test_what_stands_beside_the_operands_is_asked_each_time():
+    """A store of the same types without an alignment was right; that says nothing of one with."""
+    def stored(aux):
+        module = parse_ir(f"""module nvvm target sm_80
+kernel @k(reg %p: ptr) {{
+entry:
+  store i32 1, %p{aux}
+  ret
+}}
+""")
+        verify(module)
+
+    stored("")
+    stored("  !aux 4")
+    with pytest.raises(VerifyError, match="alignment of -1"):
+        stored("  !aux -1")

@@ -40,6 +40,7 @@ from nvir.ir import (
     integer,
 )
 from nvir.ir.nvvm_values import InlineAsm
+from nvir.ir.opcodes.form import misfit_operands
 from nvir.ir.special import special_register
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
@@ -168,7 +169,10 @@ class AsmScope:
         if found is not None:
             return found
         if token[0].isdigit() or token[0] == "-":
-            return literal(token)
+            try:
+                return literal(token)
+            except ValueError:  # such as 09
+                raise unsupported(self.i, f"the number {token} in inline assembly") from None
         if token == "WARP_SZ":
             return integer(32)
         register = special_register(token)
@@ -206,6 +210,8 @@ def view(scope: AsmScope, s: Statement) -> View:
     f = form(s.spelling, s.shape)
     if f.name == "unknown" or f.n_results < 0 or (f.ties and not f.carry_in):
         raise unsupported(scope.i, f"{s.spelling} in inline assembly")
+    if problem := misfit_operands(f):
+        raise unsupported(scope.i, f"inline assembly in which {problem}")
     sources = [scope.source(t) for t, k in zip(s.tokens, f.slots, strict=True) if k < 0]
     if f.carry_in:
         sources.append(scope.values.get("cc", integer(0)))

@@ -43,6 +43,8 @@ def emit_load(e: Any) -> None:
     if type is None or type.bits < 8:
         raise unsupported(i)
     count = vector_length(form)
+    if len(i.results) != count:
+        raise unsupported(i, f"{form.spelling} into {len(i.results)} of {count} registers")
     dtypes = tuple(register_dtype(r.type) for r in i.results)
     access = LaneAccess(space, type.bits // 8, count, type.is_signed, dtypes)
     if _is_kernel_parameter(e, i.operands[base]) and not e.guard:

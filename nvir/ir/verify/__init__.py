@@ -225,7 +225,7 @@ class FunctionCheck:
             if i.block is not block or i.prev is not previous:
                 self.fail(f"the links in block {block.name} are broken", i)
             key = (i.form, i.type, *map(_type, operands))
-            if key not in good or i._results is not None:
+            if key not in good or i.aux is not None or i._results is not None:
                 self.instruction(i, key)
             for d in map(number_of, operands):
                 if d == k:
