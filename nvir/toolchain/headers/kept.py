@@ -14,6 +14,7 @@ import json
 import os
 import re
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -228,13 +229,14 @@ def entered(listed: str) -> list[tuple[int, str]]:
 
 def _tidy(folder: Path) -> None:
     """Remove what was not used for longest, beyond the room that there is."""
-    total, used = 0, dict[str, float]()
+    files: defaultdict[str, list[tuple[Path, os.stat_result]]] = defaultdict(list)
     for p in folder.glob("*.*"):
-        used[p.stem] = max(used.get(p.stem, 0), p.stat().st_mtime)
-    for stem in sorted(used, key=used.__getitem__, reverse=True):
-        files = [*folder.glob(f"{stem}.*")]
-        total += sum(p.stat().st_size for p in files)
-        for p in files if total > _ROOM else ():
+        with contextlib.suppress(FileNotFoundError):  # others tidy, too
+            files[p.stem].append((p, p.stat()))
+    total = 0
+    for those in sorted(files.values(), key=lambda x: -max(stat.st_mtime for _, stat in x)):
+        total += sum(stat.st_size for _, stat in those)
+        for p, _ in those if total > _ROOM else ():
             p.unlink(missing_ok=True)
 
 
