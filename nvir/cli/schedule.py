@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 @click.option("--svg", is_flag=True, help="Draw it; the default where the output is named *.svg.")
 @click.option("--trace", is_flag=True, help="Print iterations as a Chrome trace instead. With "
               "--post-ra: under policy documented, on sm_80_notes or the profile that is given, "
-              "and what each noted step did to standard error.")
+              "the kernel that phase 24 makes of the loop, and what each step did to standard "
+              "error.")
 @click.option("--lifetimes", is_flag=True, help="Print how long each register lives as well.")
 @click.option(
     "--solver", type=click.Choice(["none", "auto", "cpsat"]), default="none", show_default=True,
@@ -83,6 +84,7 @@ def command(
       nvir schedule kernel.ptx --post-ra --spread
     """
     from nvir.report.schedule.figures import schedule_json, schedule_text
+    from nvir.report.schedule.post_ra import pipelined
     from nvir.report.schedule.svg import lifetimes_text, schedule_svg, schedule_trace
     from nvir.sm.loopgraph import graph_dot, loop_graph
     from nvir.sm.profile import profile as profile_named
@@ -99,8 +101,14 @@ def command(
     if post_ra:
         if dot or svg or lifetimes:
             raise click.UsageError("--post-ra is a listing, as text or with --json")
+        if noted and (spread or copies > 1):
+            raise click.UsageError(
+                "--spread and --copies look for an interval; under policy documented that is "
+                "what phase 24 gives")
         name = str(function.name)
         with tracing(trace, policy):
+            if noted:
+                loop = pipelined(loop, module, machine, level)
             page = _post_ra(name, loop, machine, level, policy, spread, copies, registers, as_json)
         write_output(output, page)
         return

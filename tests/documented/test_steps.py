@@ -28,7 +28,9 @@ import nvir
 from nvir.analysis.induction import trip_count
 from nvir.assembler.hoist.score import Verdict
 from nvir.assembler.hoist.tables import Mode, Policy381
-from nvir.assembler.postra import LoopCode, schedule
+from nvir.assembler.postra import loop_code, schedule
+from nvir.assembler.postra.check import require
+from nvir.assembler.postra.handed import handed
 from nvir.assembler.postra.records import Route, SchedulingRecord
 from nvir.assembler.unroll import latch_exit
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
@@ -43,7 +45,7 @@ from nvir.frontend.irgen import Options, generate
 from nvir.frontend.irgen.abi import ABI
 from nvir.frontend.irgen.intrinsic.inline_asm import AsmFragment, Constraint, _Operands
 from nvir.frontend.tree.declarations import Unit
-from nvir.ir import I1, I32, VOID
+from nvir.ir import I1, I32, VOID, Loop, natural_loops
 from nvir.ir.errors import NvirError
 from nvir.ir.text.trace import Trace, TraceEvent, shown
 from nvir.ir.values import constant, undef
@@ -56,6 +58,7 @@ from nvir.passes.loop.pipeline.feasible import Feasibility, Finding
 from nvir.passes.loop.unroll import loop_unroll
 from nvir.passes.policies import PipelineSlots
 from nvir.passes.registry import all_passes
+from nvir.report.schedule.post_ra import pipelined
 from nvir.sm.profile import Profile, profile
 from tests.passes.conftest import body
 from tests.passes.test_loop_fuse import (
@@ -70,7 +73,6 @@ from tests.passes.test_loop_fuse import (
     stored,
 )
 from tests.selection import read
-from tests.sm.test_post_ra import op
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 FIXTURES = EXAMPLES / "fixtures"
@@ -234,18 +236,30 @@ def assembling() -> Iterator[Any]:
     ))
 
 
+KERNEL = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u32 n) {
+.reg .pred %p; .reg .b32 %i, %n; .reg .f32 %f<3>; .reg .b64 %a;
+ld.param.u64 %a, [a]; ld.param.u32 %n, [n]; mov.u32 %i, 0; mov.f32 %f0, 0f00000000;
+L: ld.global.f32 %f1, [%a]; add.f32 %f0, %f0, %f1; mul.f32 %f0, %f0, %f0; mul.f32 %f0, %f0, %f0;
+mul.f32 %f0, %f0, %f0; mul.f32 %f0, %f0, %f0; mul.f32 %f0, %f0, %f0; add.s64 %a, %a, 4;
+add.s32 %i, %i, 1; setp.lt.s32 %p, %i, %n; @%p bra L;
+st.global.f32 [%a], %f0; ret; }
+"""
+
+
 def after_allocation() -> Iterator[Any]:
-    """Loops on registers: a stream, one with an accumulator whose registers are of the tensor
-    class, and each placed again under the tensor mode."""
-    banks = profile("sm_80").banks
-    first = banks.bounds[banks.TENSOR]
-    for acc, mode in (("R8", 0), (f"R{first}", 0), (f"R{first}", 1)):
-        code = LoopCode("loop", gated(profile("sm_80"), mode), (
-            op("LDG.E", "R6", "R2 R3"), op("LDG.E", "R7", "R4 R5"),
-            op("FFMA", acc, f"R6 R7 {acc}"), op("IADD3", "R2", "R2"), op("IADD3", "R4", "R4"),
-            op("ISETP", "P0", "R2 R10"), op("BRA", "", "", "P0", "branch"),
-        ), live_out=frozenset({("R", int(acc[1:]))}))
-        yield placed(code)
+    """A kernel of phase 24 on its registers, which under the tensor mode are of that class, and the
+    loop that it was made of."""
+    module = nvir.read_ptx(KERNEL)
+    loop = natural_loops(module.functions[0])[0]
+    for mode in (0, 1):
+        machine = gated(profile("sm_80_notes"), mode)
+        with Trace():  # of phase 24, which has a group of its own
+            kernel = pipelined(loop, module, machine, "l1")
+        yield placed(kernel, machine)
+    yield placed(loop, machine)
 
 
 def gated(machine: Profile, mode: int) -> Profile:
@@ -255,8 +269,11 @@ def gated(machine: Profile, mode: int) -> Profile:
     return attrs.evolve(machine, banks=banks)
 
 
-def placed(code: LoopCode) -> Any:
-    made = schedule(code, policy="documented")
+def placed(loop: Loop, machine: Profile) -> Any:
+    given = handed(loop)
+    code = loop_code(loop, machine, spread=given is not None)
+    made = schedule(code, policy="documented", given=given)
+    require(made, policy="documented")
     return made.times, made.placement, made.carried, [str(d) for d in made.dependences]
 
 

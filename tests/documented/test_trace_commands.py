@@ -16,6 +16,7 @@ from nvir.frontend.irgen import Options, generate
 from nvir.ir.text.trace import Trace, note
 from nvir.passes.remarks import Remark
 from nvir.toolchain.find import available
+from tests.documented.test_steps import KERNEL
 
 HEAD = """.version 8.0
 .target sm_80
@@ -183,9 +184,7 @@ def test_a_loop_that_ends_in_brx_is_13_under_both_policies(policy):
 @pytest.mark.seed("PRA-05", "PRA-06")
 def test_a_profile_opens_the_tensor_gate(tmp_path):
     """A key of a derived profile; registers from the fifth bound on are of the tensor class."""
-    text = HEAD + 'L: .pragma "nounroll"; ld.global.u32 %r4, [%rd1]; add.u32 %r3, %r3, %r4;' + \
-        "add.s64 %rd1, %rd1, 4;" + STEP + "@%p1 bra L;\n" + END
-    (tmp_path / "k.ptx").write_text(text)
+    (tmp_path / "k.ptx").write_text(KERNEL)
     told = {}
     for mode in (0, 1, 2):
         (tmp_path / "mine.json").write_text(json.dumps({
@@ -193,7 +192,7 @@ def test_a_profile_opens_the_tensor_gate(tmp_path):
             "banks": {"bounds": [-5, -4, -3, -2, -1, 0, 250], "tensor_mode": mode,
                       "tensor_blocked": mode == 2}}))
         run = CliRunner().invoke(main, [
-            "schedule", str(tmp_path / "k.ptx"), "--loop", "1", "--post-ra", "--trace",
+            "schedule", str(tmp_path / "k.ptx"), "--post-ra", "--trace",
             "--profile", str(tmp_path / "mine.json")])
         assert run.exit_code == 0, run.output
         lines = run.stderr.splitlines()
@@ -272,26 +271,39 @@ def test_explain_compiles_a_source_under_its_policy(tmp_path):
 
 @pytest.mark.seed("PRA-02", "PRA-03", "PRA-08", "PRA-10")
 def test_the_scheduler_behind_allocation_leaves_events(tmp_path):
-    text = HEAD + 'L: .pragma "nounroll"; ld.global.u32 %r4, [%rd1]; add.u32 %r3, %r3, %r4;' + \
-        "add.s64 %rd1, %rd1, 4;" + STEP + "@%p1 bra L;\n" + END
-    (tmp_path / "k.ptx").write_text(text)
-    words = [str(tmp_path / "k.ptx"), "--loop", "1"]
-    run = CliRunner().invoke(main, ["explain", *words, "--policy", "documented", "--no-vary"])
+    """What phase 24 gives arrives, under explain and under schedule, and is kept."""
+    (tmp_path / "k.ptx").write_text(KERNEL)
+    words = [str(tmp_path / "k.ptx")]
+    run = CliRunner().invoke(main, [
+        "explain", *words, "--policy", "documented", "--no-vary", "--knob", "LoopUnroll=0"])
     shown = run.output.partition("behind register allocation, SoftwarePipeline")[2]
+    assert "5 slots (mii 24): II 24: " in run.output
+    assert "(loop L.kernel, mask 1111, stages" in shown
     run = CliRunner().invoke(
-        main, ["schedule", *words, "--post-ra", "--trace", "--profile", "sm_80"])
-    for row in ("PRA-02  A dependences (level l1): [RAW R", "PRA-03  B liveness",
+        main, ["schedule", *words, "--post-ra", "--trace", "--memory", "l2"])
+    assert run.exit_code == 0, run.output
+    for row in ("PRA-02  A dependences (level l2): [RAW R", "PRA-03  B liveness",
                 "PRA-08  C record", "PRA-10  C placement"):
         assert row in shown
         assert row.replace("  ", " ", 1) in run.stderr
-    steps = [" ".join(x.split()[:3]) for x in run.stderr.splitlines()]
-    order = ["PRA-02 A dependences", "PRA-02 A carried", "PRA-01 interval and", "PRA-08 B slots",
+    mine = run.stderr[run.stderr.index("PRA-"):].splitlines()
+    steps = [" ".join(x.removeprefix("L.kernel: ").split()[:3]) for x in mine]
+    order = ["PRA-01 interval and", "PRA-02 A dependences", "PRA-02 A carried", "PRA-08 B slots",
              "PRA-03 B liveness", "PRA-03 B successors", "PRA-05 C bank", "PRA-04 C route",
              "PRA-07 C place", "PRA-08 C record", "PRA-10 C placement"]
     assert list(dict.fromkeys(steps)) == order
     assert steps.count("PRA-10 C placement") == 1  # of the interval received
-    run = CliRunner().invoke(main, ["schedule", *words, "--post-ra", "--trace"])
     assert "· sm_80_notes ·" in run.stdout.splitlines()[0]
+    assert "II 72 · a round of 3 copies, phase 24: II 24, 4 stages ·" in run.stdout.splitlines()[1]
+
+
+def test_what_looks_for_an_interval_is_not_for_the_noted_scheduler(tmp_path):
+    (tmp_path / "k.ptx").write_text(KERNEL)
+    for words in (["--spread"], ["--copies", "2"]):
+        run = CliRunner().invoke(main, [
+            "schedule", str(tmp_path / "k.ptx"), "--post-ra", "--trace", *words])
+        assert run.exit_code == 2
+        assert "what phase 24 gives" in run.stderr
 
 
 def test_a_knob_that_nothing_reads_is_said(tmp_path):

@@ -16,6 +16,7 @@ from nvir.assembler.postra.control import BARRIERS
 from nvir.assembler.postra.dependences import dependences, register_carried
 from nvir.assembler.postra.expand import expand, instances, own_registers
 from nvir.assembler.postra.fold import fold, renamed, schedule_then_allocate
+from nvir.assembler.postra.handed import Handed
 from nvir.assembler.postra.place import (
     has_conflict,
     place,
@@ -65,7 +66,7 @@ def saxpy(second: str = "R6", third: str = "R8") -> LoopCode:
 def verified(c: LoopCode, **kw):
     """A schedule that judge and executor accept, for trip counts 0 to stages + 3."""
     made = schedule(c, **kw)
-    require(made)
+    require(made, policy=kw.get("policy", "observed"))
     for trips in range(made.stages + 4):
         assert compare(made, trips) == []
     return made
@@ -110,52 +111,34 @@ def test_an_accumulator_alone_raises_nothing():
 
 
 @pytest.mark.seed("GAP-29", "PRA-01")
-def test_placement_searches_no_interval():
-    """The interval and the stages are received: what does not fit is refused, larger ones fit."""
-    c = saxpy()
-    found = dependences(c)
-    made = schedule(c)
-    stages = [made.placement.records[n].stage for n in range(len(c.operations))]
-    slots = [t % made.ii for t in made.times]
-    mask = (1 << made.stages) - 1
-    assert place(c, found, made.bound - 1, stages, mask, slots=slots) is None
-    for ii in (made.ii, made.ii + 1, made.ii + 7):
-        placed = place(c, found, ii, stages, mask, slots=slots)
-        assert placed is not None
-        assert placed.ii == ii
-        assert [placed.records[n].stage for n in sorted(placed.records)] == stages
-    half = place(c, found, made.ii, stages, 1, slots=slots)
-    assert half is not None
-    assert sorted(half.records) == [n for n, s in enumerate(stages) if not s]
-
-
-@pytest.mark.seed("GAP-29")
-def test_what_does_not_overlap_falls_back_to_one_stage():
-    c = code(op("LDG.E", "R2", "R2"), op("LDG.E", "R2", "R2"))
-    made = verified(c)
-    assert not made.is_pipelined
-    assert made.stages == 1
-    assert made.reason
-
-
-@pytest.mark.seed("GAP-29", "PRA-01")
 def test_the_noted_scheduler_tries_no_other_interval():
     """One overloads a bank and issues twice: both fit no interval of 2, and 3 is not asked for."""
     c = code(op("FFMA", "R6", "R3 R5 R7"), op("IADD3", "R2", "R5 R9"))
-    made = {}
-    for policy in ("observed", "documented"):
+    with Trace() as trace:
+        made = schedule(c)
+    assert [e.inputs["ii"] for e in trace.of("PRA-10")] == [2, 3]
+    assert made.ii == 3
+    for ii, copies, fits in ((2, 1, False), (3, 1, True), (1, 2, False), (1, 3, True)):
         with Trace() as trace:
-            made[policy] = schedule(c, policy=policy)
-        require(made[policy], policy=policy)
-        tries = [e.inputs["ii"] for e in trace.of("PRA-10")]
-        assert tries == ([2, 3] if policy == "observed" else [2])
+            made = schedule(c, policy="documented", given=Handed(ii, 4, copies, {}))
+        require(made, policy="documented")
+        assert [e.inputs["ii"] for e in trace.of("PRA-10")] == [ii * copies]
         told = [(e.step, e.outcome) for e in trace.of("PRA-01")]
-        assert told[:1] == [("interval and stages given", "II 2, 1 stages")]
-        assert told[1:] == ([("fails back", "one stage, in the body's order")]
-                            if policy == "documented" else [])
-    assert made["observed"].ii == 3
-    assert made["documented"].reason == "the operations fit no interval from 2"
-    assert (made["documented"].is_pipelined, made["documented"].times) == (False, (0, 2))
+        assert told[0] == ("interval and stages given", f"II {ii}, 4 stages")
+        assert told[1:] == ([] if fits else [("fails back", "one stage, in the body's order")])
+        assert made.reason == ("" if fits else f"the operations do not fit the interval {ii}")
+        assert made.is_pipelined is fits
+        assert [e.row for e in trace][:2] == ["PRA-01", "PRA-02"]
+
+
+@pytest.mark.seed("GAP-29", "PRA-01")
+def test_what_phase_24_did_not_pipeline_gets_no_interval():
+    with Trace() as trace:
+        made = verified(saxpy(), policy="documented")
+    assert (made.is_pipelined, made.stages, made.reason) == (
+        False, 1, "phase 24 did not pipeline it")
+    assert [(e.step, e.outcome) for e in trace.of("PRA-01")] == [
+        ("nothing given", "one stage, in the body's order")]
 
 
 def test_a_body_without_operations_is_refused():

@@ -297,7 +297,8 @@ class _Line:
                 yield f"{reg_name(r)}: written in another order"
             for a, b in itertools.pairwise(found):
                 gap = 1 if r[0] == "M" else write_gap(
-                    code.profile, code.operations[a[1]], code.operations[b[1]], self.level
+                    code.profile, code.operations[a[1]], code.operations[b[1]], self.level,
+                    self.policy,
                 )
                 if self.at(b) - self.at(a) < gap:
                     yield f"{reg_name(r)}: {b[1]} writes {self.at(b) - self.at(a)} after {a[1]}"

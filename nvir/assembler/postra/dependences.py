@@ -140,17 +140,20 @@ def _of_register(
     for k, n in enumerate(writes):
         last = k + 1 == len(writes)
         target = writes[0] if last else writes[k + 1]
-        cycles = 1 if r[0] == "M" else write_gap(profile, operations[n], operations[target], level)
+        cycles = 1 if r[0] == "M" else write_gap(
+            profile, operations[n], operations[target], level, policy)
         out.append(Dependence(n, target, "WAW", r, cycles, int(last)))
     return out
 
 
-def write_gap(profile: Profile, first: PhysicalOp, second: PhysicalOp, level: str) -> int:
+def write_gap(
+    profile: Profile, first: PhysicalOp, second: PhysicalOp, level: str, policy: str = "observed"
+) -> int:
     """Cycles between two writes of a register."""
-    lands = profile.latency(first.family, level=level)
+    lands = edge_latency(profile, first.family, level=level, policy=policy)
     if result_is_variable(profile, first):
         return lands
-    return max(1, lands - profile.latency(second.family, level=level) + 1)
+    return max(1, lands - edge_latency(profile, second.family, level=level, policy=policy) + 1)
 
 
 # ---------------------------------------------------------------- phase A

@@ -135,14 +135,21 @@ def propagate(
 @step("PRA-10", "C placement", "ii", "mask")
 def place(
     code: LoopCode, found: Sequence[Dependence], ii: int, stages: Sequence[int], mask: int, *,
-    slots: Sequence[int] | None = None, pipes: Sequence[str] | None = None,
+    slots: Sequence[int] | None = None, pipes: Sequence[str] | None = None, windows: bool = False,
 ) -> Placement | None:
     """A cycle for each operation of the stages in the mask; None where they do not fit.
 
     slots   slot of the kernel, 0 to ii - 1, that each operation should have (default: the earliest)
     pipes   the pipe that each takes (default: the first of its own)
+    windows   what is placed narrows where all others may go, and the narrowest come first: for
+            slots that were found for other registers
     """
-    return _Placer(code, found, ii, stages, mask, slots, pipes).run()
+    placer = _Placer(code, found, ii, stages, mask, slots, pipes)
+    if windows:
+        placer.windows = PlacementWindows.of(found, ii, stages)
+        if not placer.windows.narrow():
+            return None
+    return placer.run()
 
 
 def placement_of(
@@ -179,7 +186,42 @@ class StagesLive:
     behind: dict[Reg, LivenessRow]
 
 
+@attrs.define
+class PlacementWindows:
+    """The first and last cycle of each operation that dependences at an interval allow."""
+
+    found: Sequence[Dependence]
+    ii: int
+    low: list[int]
+    high: list[int]
+
+    @classmethod
+    def of(cls, found: Sequence[Dependence], ii: int, stages: Sequence[int]) -> PlacementWindows:
+        return cls(found, ii, [s * ii for s in stages], [s * ii + ii - 1 for s in stages])
+
+    def narrow(self) -> bool:
+        """Carry the windows along the dependences; whether each is left."""
+        low, high, moved = self.low, self.high, True
+        while moved:
+            moved = False
+            for d in self.found:
+                a, b, apart = d.source, d.target, d.cycles - d.distance * self.ii
+                if low[b] < low[a] + apart:
+                    low[b], moved = low[a] + apart, True
+                if high[a] > high[b] - apart:
+                    high[a], moved = high[b] - apart, True
+                if low[b] > high[b] or low[a] > high[a]:
+                    return False
+        return True
+
+    def fix(self, n: int, cycle: int) -> None:
+        self.low[n] = self.high[n] = cycle
+        self.narrow()
+
+
 class _Placer:
+    windows: PlacementWindows | None = None
+
     def __init__(
         self, code: LoopCode, found: Sequence[Dependence], ii: int, stages: Sequence[int],
         mask: int, slots: Sequence[int] | None, pipes: Sequence[str] | None,
@@ -206,10 +248,11 @@ class _Placer:
             return None
         live = self.phase_b()
         routes = {n: self._route(n) for n in self.inside}
-        order = sorted(self.inside, key=lambda n: (
+        left = sorted(self.inside, key=lambda n: (
             routes[n] is Route.BANK, self.stages[n] * self.ii + self.wanted[n], n
         ))
-        for n in order:
+        while left:
+            n = left.pop(self._next(left))
             if not self._put(n):
                 return None
             if routes[n] is Route.BANK:
@@ -252,7 +295,30 @@ class _Placer:
         fits = min(stage, STAGE_BITS)
         return decode(encode(Route.BANK, fits), fits, carrier[1], self.profile.banks)
 
+    def _next(self, left: Sequence[int]) -> int:
+        """Whose turn it is: the first; with windows what has no choice, then the earliest slot."""
+        w = self.windows
+        if w is None:
+            return 0
+        return min(range(len(left)), key=lambda k: (
+            w.high[left[k]] > w.low[left[k]],
+            max(self.wanted[left[k]], w.low[left[k]] % self.ii), k,
+        ))
+
     def _put(self, n: int) -> bool:
+        low, high = self._between(n)
+        wanted = self.stages[n] * self.ii + self.wanted[n]
+        for t in _outwards(wanted, low, high):
+            unit = self._unit(n, t % self.ii)
+            if unit is not None and self._may_issue(n, t % self.ii):
+                self._take(n, t, unit)
+                return True
+        return False
+
+    def _between(self, n: int) -> tuple[int, int]:
+        """The first and last cycle that what is placed leaves an operation."""
+        if self.windows is not None:
+            return self.windows.low[n], self.windows.high[n]
         ii, stage = self.ii, self.stages[n]
         low, high = stage * ii, stage * ii + ii - 1
         for d in self.preds[n]:
@@ -261,13 +327,7 @@ class _Placer:
         for d in self.succs[n]:
             if d.target in self.time:
                 high = min(high, self.time[d.target] - d.cycles + d.distance * ii)
-        wanted = stage * ii + self.wanted[n]
-        for t in _outwards(wanted, low, high):
-            unit = self._unit(n, t % ii)
-            if unit is not None and self._may_issue(n, t % ii):
-                self._take(n, t, unit)
-                return True
-        return False
+        return low, high
 
     def _names(self, n: int) -> tuple[str, ...]:
         own = self.profile.operation(self.code.operations[n].family).pipes
@@ -309,6 +369,8 @@ class _Placer:
     def _take(self, n: int, t: int, unit: tuple[str, int]) -> None:
         slot = t % self.ii
         self.time[n], self.pipe[n] = t, unit[0]
+        if self.windows is not None:
+            self.windows.fix(n, t)
         if unit[0]:
             self.busy[unit] = self.busy.get(unit, 0) | self._held(n, slot)
         op = self.code.operations[n]

@@ -1,15 +1,21 @@
 """Software pipelining on physical registers: the interval, the placement, the control fields.
 
+Under policy `observed`:
+
     1. the modulo scheduler (`nvir.sm.schedule`) finds interval and stages for the graph of the
        physical registers, false dependences included
     2. the schedule is turned until the branch stands in the kernel's last slot
     3. `place` puts each operation at a cycle: banks, pipes, issue
     4. `control` adds stall counts and scoreboards
 
-The interval has one owner, step 1: `place` only says whether the stages fit. Under policy
-`observed` the owner then raises it, a few times. Under `documented` nothing is tried again: stages
-that do not fit the interval received leave the body unpipelined, as do others that fit none: one
-stage, in its order.
+The interval has one owner, step 1: `place` only says whether the stages fit; the owner then raises
+it, a few times. Stages that fit none leave the body unpipelined: one stage, in its order.
+
+Under policy `documented` the owner is phase 24, which has pipelined the loop before allocation, and
+here its kernel arrives with interval, stages and slots (`handed`). Nothing is searched: an
+operation is placed next to its slot, as the registers allow, or the kernel stays in its order, as
+does a loop that phase 24 did not pipeline.
+
 What the registers cost is said: the interval without false dependences, and the register and the
 pair of operations on the cycle that binds.
 
@@ -32,6 +38,7 @@ from nvir.assembler.postra.dependences import (
     dependences,
     register_carried,
 )
+from nvir.assembler.postra.handed import Handed
 from nvir.assembler.postra.place import Placement, has_conflict, place, placement_of
 from nvir.ir.errors import NvirError
 from nvir.ir.text.trace import note
@@ -40,7 +47,8 @@ from nvir.sm.loopgraph import machine_graph
 from nvir.sm.mii import minimum_ii
 from nvir.sm.schedule.driver import ModuloSchedule, modulo_schedule
 
-RAISES = {"observed": 12, "documented": 0}  # of the interval, before the loop stays unpipelined
+RAISES = 12  # of the interval, before the loop stays unpipelined
+IN_ORDER = "one stage, in the body's order"
 BRANCH_STALL, BRANCH_GAP = 5, 7  # as in `nvir.sm.simulate.engine`
 
 
@@ -55,6 +63,8 @@ class PostRaSchedule:
     carried     phase A's table
     reference   the body with registers of its own that the code stands for, see `fold`; None where
                 the code says itself what it computes
+    handed      what phase 24 gave, `handed_stages` the stage of each operation by it: `ii` is a
+                round of the kernel, whose operations overlap already, and counts as one stage here
     """
 
     code: LoopCode
@@ -72,6 +82,8 @@ class PostRaSchedule:
     reason: str = ""
     owner_live: int = 0
     reference: LoopCode | None = None
+    handed: Handed | None = None
+    handed_stages: tuple[int, ...] = ()
 
     @property
     def times(self) -> tuple[int, ...]:
@@ -103,49 +115,141 @@ class PostRaSchedule:
 
 def schedule(
     code: LoopCode, *, level: str = "l1", policy: str = "observed", effort: str = "quick",
-    register_limit: int | None = None,
+    register_limit: int | None = None, given: Handed | None = None,
 ) -> PostRaSchedule:
     """Pipeline a loop on its registers.
 
     level     where loads hit
+    given     policy documented: what phase 24 handed over
     effort    of the modulo scheduler: "quick", "interval" or "full"
     register_limit   live registers for which it raises the interval
     Raises NvirError for a body without operations, Unsupported for one that the machine lacks.
     """
     if not code.operations:
         raise NvirError(f"loop {code.name}: no operation is left in its body")
+    if policy == "documented":
+        return _as_handed(code, given, level)
     found = dependences(code, level=level, policy=policy)
-    true = [d for d in found if not d.is_false]
-    graph = _machine_graph(code, found)
-    bounds = minimum_ii(graph)
-    true_ii = minimum_ii(_machine_graph(code, true)).mii
-    raised: tuple[Dependence, ...] = ()
-    if bounds.recurrence is not None and bounds.rec_mii > true_ii:
-        raised = tuple(found[e] for e in bounds.recurrence.edges if found[e].is_false)
+    bounds = _bounds(code, found)
     made = modulo_schedule(
-        graph, solver="none", effort=effort, sizes=_sizes(code), register_limit=register_limit,
+        bounds.graph, solver="none", effort=effort, sizes=_sizes(code),
+        register_limit=register_limit,
         register_edges=[k for k, d in enumerate(found) if d.kind == "RAW"],
     )
-    placed, carried, reason = _place(code, found, made, RAISES[policy])
+    placed, carried, reason = _place(code, found, made)
     pipelined = placed is not None
     if placed is None:
-        note("PRA-01", "fails back", "one stage, in the body's order", loop=code.name, why=reason)
-        carried = register_carried(found, [0] * len(code.operations), 0, 0)
-        placed = in_order(code, found)
+        note("PRA-01", "fails back", IN_ORDER, loop=code.name, why=reason)
+        placed, carried = _one_stage(code, found)
     if max(r.stage for r in placed.records.values()) == 0:
         pipelined = False
         reason = reason or "no two iterations overlap"
     stages = max(r.stage for r in placed.records.values()) + 1
     times = [placed.records[n].cycle for n in range(len(code.operations))]
     return PostRaSchedule(
-        code, tuple(found), placed.ii, stages, true_ii, bounds.mii, made.ii,
-        raised, placed, carried,
+        code, tuple(found), placed.ii, stages, bounds.true_ii, bounds.all, made.ii,
+        bounds.raised, placed, carried,
         control(code, found, placed.ii, times, level), pipelined, reason, made.max_live,
     )
 
 
+@attrs.frozen(eq=False)
+class _Bounds:
+    """graph    what the modulo scheduler reads
+    true_ii, all   the bounds without false dependences, and with them
+    raised      the false ones on the cycle that binds
+    """
+
+    graph: DependenceGraph
+    true_ii: int
+    all: int
+    raised: tuple[Dependence, ...]
+
+
+def _bounds(code: LoopCode, found: Sequence[Dependence]) -> _Bounds:
+    graph = _machine_graph(code, found)
+    bounds = minimum_ii(graph)
+    true_ii = minimum_ii(_machine_graph(code, [d for d in found if not d.is_false])).mii
+    raised: tuple[Dependence, ...] = ()
+    if bounds.recurrence is not None and bounds.rec_mii > true_ii:
+        raised = tuple(found[e] for e in bounds.recurrence.edges if found[e].is_false)
+    return _Bounds(graph, true_ii, bounds.mii, raised)
+
+
+def _one_stage(
+    code: LoopCode, found: Sequence[Dependence]
+) -> tuple[Placement, dict[int, tuple[CarriedDependence, ...]]]:
+    """The placement of the body in its order, and phase A's table."""
+    carried = register_carried(found, [0] * len(code.operations), 0, 0)
+    return in_order(code, found), carried
+
+
+# ------------------------------------------------------------- what phase 24 gave
+
+
+def _as_handed(code: LoopCode, given: Handed | None, level: str) -> PostRaSchedule:
+    """A kernel at the slots that phase 24 gave; in its order what it did not pipeline, and what
+    its registers do not let stand in that interval."""
+    stages = [0 if given is None else given.stage(op) for op in code.operations]
+    if given is None:
+        note("PRA-01", "nothing given", IN_ORDER, loop=code.name,
+             why="phase 24 did not pipeline the loop")
+    else:
+        note("PRA-01", "interval and stages given", f"II {given.ii}, {given.stages} stages",
+             loop=code.name, mask=f"{_mask(stages):b}", stages=stages, copies=given.copies)
+    found = dependences(code, level=level, policy="documented")
+    bounds = _bounds(code, found)
+    kept = None if given is None else _at_slots(code, found, given, stages)
+    if kept is not None:
+        placed, carried, reason = *kept, ""
+    elif given is None:
+        reason = "phase 24 did not pipeline it"
+        placed, carried = _one_stage(code, found)
+    else:
+        reason = f"the operations do not fit the interval {given.ii}"
+        note("PRA-01", "fails back", IN_ORDER, loop=code.name, why=reason)
+        placed, carried = _one_stage(code, found)
+    times = [placed.records[n].cycle for n in range(len(code.operations))]
+    return PostRaSchedule(
+        code, tuple(found), placed.ii, 1, bounds.true_ii, bounds.all, placed.ii, bounds.raised,
+        placed, carried, control(code, found, placed.ii, times, level), kept is not None, reason,
+        handed=given, handed_stages=tuple(stages),
+    )
+
+
+def _at_slots(
+    code: LoopCode, found: Sequence[Dependence], given: Handed, stages: Sequence[int]
+) -> tuple[Placement, dict[int, tuple[CarriedDependence, ...]]] | None:
+    """The placement next to the slots given, and phase A's table; None where they do not fit.
+
+    A kernel's dependence from one stage to another reaches fewer iterations than rounds, by as many
+    as the stages are apart: so phases A to C read it. In the result it is the kernel again.
+    """
+    ii = given.round
+    own = [attrs.evolve(d, distance=d.distance + stages[d.source] - stages[d.target])
+           for d in found]
+    carried = register_carried(own, stages, 0, max(stages))
+    at = [given.at(op) for op in code.operations]
+    slots = [ii - 1 if x is None else x.cycle for x in at]  # the kernel's own test comes last
+    placed = place(code, own, ii, stages, _mask(stages), slots=slots, windows=True)
+    if placed is None or not _closes(code, placed):
+        return None
+    records = {
+        n: attrs.evolve(
+            r, cycle=r.cycle % ii, stage=0,
+            max_predecessor_cycle=r.max_predecessor_cycle - r.stage * ii,
+            max_dependency_cycle=r.max_dependency_cycle - r.stage * ii,
+        ) for n, r in placed.records.items()
+    }
+    return attrs.evolve(placed, records=records), carried
+
+
+def _mask(stages: Sequence[int]) -> int:
+    return (1 << max(stages) + 1) - 1
+
+
 def _place(
-    code: LoopCode, found: Sequence[Dependence], made: ModuloSchedule, raises: int
+    code: LoopCode, found: Sequence[Dependence], made: ModuloSchedule
 ) -> tuple[Placement | None, dict[int, tuple[CarriedDependence, ...]], str]:
     """The placement at the first interval from the owner's on that fits, phase A's table for its
     stages; and why there is none."""
@@ -157,13 +261,13 @@ def _place(
         times = [t - first * made.ii for t in times]
     stages = [t // made.ii for t in times]
     slots = [t % made.ii for t in times]
-    mask = (1 << max(stages) + 1) - 1
+    mask = _mask(stages)
     last = max(slots)
     carried = register_carried(found, stages, 0, max(stages))
     longest, _, _ = _one_by_one(code, found)
     note("PRA-01", "interval and stages given", f"II {made.ii}, {max(stages) + 1} stages",
          loop=code.name, mask=f"{mask:b}", stages=stages)
-    for more in range(raises + 1):
+    for more in range(RAISES + 1):
         ii = made.ii + more
         if ii >= longest:
             return None, {}, f"one iteration after the other takes {longest} cycles"
@@ -172,8 +276,7 @@ def _place(
         placed = place(code, found, ii, stages, mask, slots=slots, pipes=made.pipe)
         if placed is not None and _closes(code, placed):
             return placed, carried, ""
-    up_to = f" to {made.ii + raises}, {last}" if raises else ""
-    return None, {}, f"the operations fit no interval from {made.ii}{up_to}"
+    return None, {}, f"the operations fit no interval from {made.ii} to {made.ii + RAISES}, {last}"
 
 
 def _closes(code: LoopCode, placed: Placement) -> bool:

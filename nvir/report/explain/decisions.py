@@ -31,6 +31,7 @@ from nvir.ir.loops import natural_loops
 from nvir.ir.text.trace import Trace, TraceEvent
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knob, Knobs, all_knobs
+from nvir.passes.loop.pipeline.expand import PIPELINED
 from nvir.passes.loop.region import merge_chains
 from nvir.passes.presets_loops import LAST
 from nvir.passes.registry import Pass, all_passes
@@ -320,11 +321,13 @@ class LoopDecisions:
 
 def followed(function: Function, header: str) -> str | None:
     """The header of what a loop has become: itself, or of its copies, whose blocks are named after
-    its own, the loop of most instructions. None where no loop is left of it."""
+    its own, the kernel of its pipeline, else the loop of most instructions. None where no loop is
+    left of it."""
     copies = [
         x for x in natural_loops(function) if str(x.header.name).partition(".")[0] == header
     ]
-    best = max(copies, key=lambda x: sum(map(len, x.blocks)), default=None)
+    best = max(copies, key=lambda x: (PIPELINED in x.header.flags, sum(map(len, x.blocks))),
+               default=None)
     return None if best is None else str(best.header.name)
 
 

@@ -101,6 +101,8 @@ def _behind(asked: LoopDecisions) -> tuple[TraceEvent, ...]:
     """The events of the scheduler behind register allocation, on what the passes left of a loop."""
     from nvir.analysis.analyses import Analyses
     from nvir.assembler.postra import loop_code, schedule
+    from nvir.assembler.postra.handed import handed
+    from nvir.passes.loop.pipeline.loop_pipeline import Options
     from nvir.sm.profile import profile_for
 
     function, header = asked.left
@@ -110,7 +112,9 @@ def _behind(asked: LoopDecisions) -> tuple[TraceEvent, ...]:
     machine = asked.profile or profile_for(asked.module.target)
     with Trace() as trace:
         try:
-            schedule(loop_code(loop, machine), policy="documented")
+            given = handed(loop)
+            schedule(loop_code(loop, machine, spread=given is not None), level=Options().level,
+                     policy="documented", given=given)
         except NvirError as e:
             note("PRA-01", "behind register allocation", f"not pipelined: {e}", loop=loop,
                  blocks=loop.blocks, machine=machine.name)

@@ -18,10 +18,18 @@ from nvir.assembler.postra.control import LONGEST_STALL, Fields
 from nvir.assembler.postra.dependences import Dependence
 from nvir.assembler.postra.expand import expand
 from nvir.assembler.postra.fold import schedule_then_allocate
+from nvir.assembler.postra.handed import handed
 from nvir.assembler.postra.lower import loop_code
 from nvir.assembler.postra.place import has_conflict
 from nvir.assembler.postra.schedule import PostRaSchedule, schedule
-from nvir.ir.loops import Loop
+from nvir.ir.clone import clone_function
+from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.module import Module
+from nvir.ir.text.trace import looking_at
+from nvir.passes.context import Context
+from nvir.passes.knobs import Knobs
+from nvir.passes.registry import all_passes
+from nvir.report.explain.decisions import followed
 from nvir.report.names import spoken
 from nvir.sm.loopgraph import loop_graph
 from nvir.sm.profile import Profile
@@ -58,10 +66,27 @@ def listing(
             loop, profile, copies=copies, limit=limit, level=level, policy=policy
         )
     else:
-        code = expand(loop_code(loop, profile, limit=limit), copies, limit)
-        after = schedule(code, level=level, policy=policy)
+        given = handed(loop)
+        code = loop_code(loop, profile, limit=limit, spread=given is not None)
+        after = schedule(expand(code, copies, limit), level=level, policy=policy, given=given)
     require(after, level=level, policy=policy)
     return PostRaListing(before, after, spread, copies)
+
+
+def pipelined(loop: Loop, module: Module, profile: Profile, level: str) -> Loop:
+    """A loop as phase 24 of policy `documented` leaves it, in a copy of its function: the kernel
+    with what it hands over, or the loop itself."""
+    made = clone_function(loop.header.function)
+    made.analyze_cfg()
+    row = all_passes()["loop-pipeline"]
+    ctx = Context(module, Knobs(policy="documented"), profile)
+    ctx.function, ctx.pass_, ctx.options = made, row, row.options(level=level)
+    ctx.loop = str(loop.header.name)
+    row.run(made, ctx)
+    made.analyze_cfg()
+    header = followed(made, ctx.loop)
+    looking_at(header or "")
+    return next(x for x in natural_loops(made) if x.header.name == header)
 
 
 # ---------------------------------------------------------------- text
@@ -71,10 +96,15 @@ def listing_text(found: PostRaListing, function: str) -> str:
     """The page: a heading, the table, what raised the interval."""
     made, before = found.after, found.before
     code = made.code
-    pipelined = f"{made.stages} stages" if made.is_pipelined else "not pipelined"
+    given = made.handed
+    shape = f"{made.stages} stages" if made.is_pipelined else "not pipelined"
+    if given is not None:
+        shape = f"a round of {given.copies} {'copy' if given.copies == 1 else 'copies'}, phase 24: "
+        shape += f"II {given.ii}, {given.stages} stages"
+        shape += "" if made.is_pipelined else ", which the registers do not let it keep"
     lines = [
         f"{spoken(function)} · loop {code.name} · {code.profile.name} · behind register allocation",
-        f"II {made.ii} · {pipelined} · {len(code.operations)} instructions · "
+        f"II {made.ii} · {shape} · {len(code.operations)} instructions · "
         f"R{code.registers - 1} is the highest register · {code.used()} in the loop · "
         f"{made.control.barriers} barriers",
         f"before     II {before.ii}, {before.stages} stages, registers unlimited "
@@ -112,11 +142,16 @@ def _row(made: PostRaSchedule, n: int) -> tuple[str, ...]:
     op = made.code.operations[n]
     note = f"   ; {op.role}" if op.role not in ("", "branch") else ""
     return (
-        str(r.cycle % made.ii), str(r.cycle), str(r.stage), r.pipe or "–",
+        str(r.cycle % made.ii), str(r.cycle), str(_stage(made, n)), r.pipe or "–",
         str(f.stall) if f.stall <= LONGEST_STALL else f"{LONGEST_STALL}+{f.stall - LONGEST_STALL}",
         " ".join(f"B{b}" for b in f.wait), _sets(f), f"{op}{note}",
         "conflict" if has_conflict(op) else "",
     )
+
+
+def _stage(made: PostRaSchedule, n: int) -> int:
+    """The stage of an operation; of a kernel that of phase 24, which has overlapped it already."""
+    return made.handed_stages[n] if made.handed_stages else made.placement.records[n].stage
 
 
 def _sets(f: Fields) -> str:
@@ -139,7 +174,8 @@ def _raised(found: PostRaListing) -> list[str]:
         if len(made.raised_by) > SHOWN:
             out.append(f"             … and {len(made.raised_by) - SHOWN} more on the same cycle")
         out += _in_words(found)
-    if made.ii > made.bound:
+    noted = bool(made.handed_stages)  # nothing else is looked for then
+    if made.ii > made.bound and not noted:
         out.append(f"placement  {made.bound} → {made.ii}: no schedule was found below")
     extra = len(code.operations) - found.copies * len(found.before.graph.operations)
     moves = sum(op.role == "move" for op in code.operations)
@@ -157,7 +193,9 @@ def _raised(found: PostRaListing) -> list[str]:
         out.append(f"more       {extra} instructions: {', '.join(k for k in kinds if k)}")
     if code.hoisted:
         out.append(f"hoisted    {len(code.hoisted)} instructions, into registers that were free")
-    if made.raised_by and not found.spread:
+    if noted:
+        pass
+    elif made.raised_by and not found.spread:
         out.append("try        --spread: values in registers of their own")
     elif made.raised_by:
         out.append(
@@ -200,6 +238,8 @@ def listing_json(found: PostRaListing, function: str) -> dict[str, Any]:
         "before": {"ii": before.ii, "stages": before.stages, "max_live": before.max_live},
         "true_ii": made.true_ii, "bound": made.bound, "spread": found.spread,
         "copies": found.copies,
+        "handed": None if made.handed is None else {
+            "ii": made.handed.ii, "stages": made.handed.stages, "copies": made.handed.copies},
         "raised_by": [_dependence(d) for d in made.raised_by],
         "hoisted": [str(op) for op in code.hoisted],
         "live": {
@@ -228,7 +268,7 @@ def _instruction(made: PostRaSchedule, n: int) -> dict[str, Any]:
     r, f = made.placement.records[n], made.control.fields[n]
     op = made.code.operations[n]
     return {
-        "number": n, "slot": r.cycle % made.ii, "cycle": r.cycle, "stage": r.stage,
+        "number": n, "slot": r.cycle % made.ii, "cycle": r.cycle, "stage": _stage(made, n),
         "pipe": r.pipe or None, "route": r.route.value, "flags": r.flags, "stall": f.stall,
         "wait": list(f.wait), "write_barrier": f.write, "read_barrier": f.read,
         "operation": op.family, "role": op.role or None,

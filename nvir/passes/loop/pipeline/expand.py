@@ -30,7 +30,7 @@ import attrs
 from nvir.analysis.induction import TripCount
 from nvir.ir import Block, Builder, Constant, Function, Instruction, Value, form
 from nvir.ir.block import NOUNROLL
-from nvir.passes.loop.pipeline.body import StageLayout
+from nvir.passes.loop.pipeline.body import BodyCopy, StageLayout
 from nvir.passes.loop.unroll.fold import move_of
 from nvir.passes.loop.unroll.guard import Guard
 from nvir.passes.loop.unroll.prepare import CopyRegion
@@ -43,7 +43,9 @@ Key = tuple[Value, int, int]  # value, stage of its copy, iteration
 
 @attrs.frozen(eq=False)
 class ExpandedLoop:
-    """The blocks that a loop has become. `rest` is None where no iteration is left for it."""
+    """The blocks that a loop has become. `rest` is None where no iteration is left for it; `steps`:
+    of the kernel's instructions that are copies of nodes which copy, and in which step of a round.
+    """
 
     prologue: Block
     kernel: Block
@@ -51,6 +53,7 @@ class ExpandedLoop:
     rest: Block | None
     stages: int
     factor: int
+    steps: dict[Instruction, tuple[BodyCopy, int]] = attrs.field(factory=dict)
 
 
 def expand(
@@ -113,6 +116,7 @@ class _Expander:
         self.guard = _Guards.of(trip, self.behind - 1, factor)
         self.last = region.preheader  # the pipeline stands before the loop
         self.made: list[Block] = []
+        self.steps: dict[Instruction, tuple[BodyCopy, int]] = {}
 
     def build(self) -> ExpandedLoop:
         header, entry = self.region.header, self.region.preheader
@@ -217,6 +221,8 @@ class _Expander:
                 if 0 <= iteration < self.behind:
                     i = self.body.nodes[c.node]
                     new = self._emit(block, i, _Finder(self, iteration, c.stage))
+                    if block is self.kernel:
+                        self.steps[new] = c, step - self.first
                     for old, made in zip(i.results, new.results, strict=True):
                         self.values[old, c.stage, iteration] = made
 
@@ -363,7 +369,8 @@ class _Expander:
         self.region.grow([b for b in self.made if b not in dead], last, dead)
         self.function.cfg_changed()
         return ExpandedLoop(
-            prologue, kernel, epilogue, None if dead else header, self.stages, self.factor
+            prologue, kernel, epilogue, None if dead else header, self.stages, self.factor,
+            self.steps,
         )
 
     def _block(self, name: str) -> Block:

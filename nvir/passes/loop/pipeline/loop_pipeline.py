@@ -41,6 +41,7 @@ import attrs
 
 from nvir.analysis.divergence import Divergence
 from nvir.analysis.induction import trip_count
+from nvir.assembler.postra.handed import Handed, KernelSlot, hand_over
 from nvir.ir import Block, Function, Loop, NvirError
 from nvir.ir.block import NOUNROLL
 from nvir.ir.clone import clone_function
@@ -294,6 +295,10 @@ class _Pipeliner:
         note("SWP-15", "6 expand", f"{done.prologue.name} of {done.stages - 1} steps, "
              f"{done.kernel.name} of {done.factor}, {done.epilogue.name} of {done.stages - 1}; "
              + short, stages=done.stages, kernel=done.kernel, copies=done.factor)
+        if self.noted is not None:
+            at = {i: KernelSlot(c.stage, step * ii + found.times[c.node])
+                  for i, (c, step) in done.steps.items()}
+            hand_over(done.kernel, Handed(ii, done.stages, done.factor, at))
         self.function.analyze_cfg()
         self.ctx.count("pipelined")
         self.ctx.remark(SCHEDULED, loop, stages=done.stages, factor=done.factor, ii=ii)
