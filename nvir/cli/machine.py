@@ -31,8 +31,8 @@ def command(name: str | None, other: str | None, as_json: bool, output: str | No
     """The profile NAME: pipes, units, latencies, latency classes, limits, each with its source.
 
     Without NAME the profiles are listed; with OTHER only what differs is. Both are names or JSON
-    files: one with `"extends": "sm_80"` states what differs, by key, and is used by its path. What
-    --json prints of one is such a file, whole.
+    files: one with `"extends": "sm_80"`, or `"extends": "other.json"`, states what differs, by key,
+    and is used by its path. What --json prints of one is such a file, whole.
 
     \b
     Examples:
@@ -71,9 +71,9 @@ def command(name: str | None, other: str | None, as_json: bool, output: str | No
 
 def facts(said: str, p: Profile) -> dict[str, Any]:
     """A profile as a profile file has it, with its name; `said` is what it was asked for by."""
-    from nvir.sm.profile_file import document
+    from nvir.sm.profile_file import document, is_path
 
-    return {"name": p.name, **document(said if said.endswith(".json") or "/" in said else p.name)}
+    return {"name": p.name, **document(said if is_path(said) else p.name)}
 
 
 def tables(p: Profile) -> Iterator[Table]:

@@ -231,7 +231,10 @@ def _list_passes(ctx: click.Context, _: click.Parameter, on: bool) -> None:
     if not on:
         return
     for p in all_passes().values():
-        options = "".join(f"\n    {o.key}={o.default}" for o in p.option_table().values())
+        options = "".join(
+            f"\n    {o.key}={str(o.default).lower() if o.type is bool else o.default}"
+            for o in p.option_table().values()
+        )
         click.echo(f"{p.name:<12} {p.summary} ({p.level}){options}")
     for name, text in PRESETS.items():
         click.echo(f"{name:<12} short for {text}")

@@ -149,10 +149,10 @@ def _read(type: Any, text: str | None) -> Any:
     if origin in (typing.Union, types.UnionType):  # X | None
         return _read(next(m for m in members if m is not types.NoneType), text)
     if type is bool:
-        if text in (None, "true", "1"):
-            return True
-        if text in ("false", "0"):
-            return False
+        known = {None: True, "true": True, "1": True, "false": False, "0": False}
+        found = known.get(text and text.lower())
+        if found is not None:
+            return found
         raise ValueError("true or false")
     if text is None:
         raise ValueError(f"a value of type {type.__name__}")

@@ -369,20 +369,19 @@ def profile(name: str | Path) -> Profile:
     """
     from pathlib import Path
 
-    from nvir.sm.profile_file import read_builtin, read_user
+    from nvir.sm.profile_file import is_path, read_builtin, read_user
 
-    if not isinstance(name, str):
-        return read_user(Path(name))
-    if "/" in name or name.endswith(".json"):
+    if not isinstance(name, str) or is_path(name):
         return read_user(Path(name))
     known = _CACHE.get(name)
     if known is None:
         match = _TARGET.match(name)
         canonical = f"sm_{match[1]}" if match else name
         if canonical not in PROFILES:
-            near = ", ".join(nearest(name))
+            near = nearest(name)
+            hint = f"; nearest: {', '.join(near)}" if near else ""
             raise NvirError(
-                f"no machine profile for {name!r}; nearest: {near} (all: {', '.join(PROFILES)})"
+                f"no machine profile for {name!r}{hint} (all: {', '.join(PROFILES)})"
             )
         if canonical not in _CACHE:
             _CACHE[canonical] = read_builtin(canonical)
@@ -409,7 +408,7 @@ def nearest(name: str) -> list[str]:
         return _rank(int(match[1]))[:3]
     from difflib import get_close_matches
 
-    return get_close_matches(name, PROFILES, n=3, cutoff=0.3) or ["sm_80", "sm_90"]
+    return get_close_matches(name, PROFILES, n=3)
 
 
 def _rank(capability: int) -> list[str]:

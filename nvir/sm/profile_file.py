@@ -6,8 +6,9 @@ A profile file is a JSON object; docs of its sections are the classes of `nvir.s
      "pipes":     {"SFU": {"units": 2, "src": "a guess"}},
      "occupancy": {"max_blocks_per_sm": {"value": 24, "src": "data sheet"}}}
 
-With `extends` (a built-in name) a user's file only states what differs, field by field; null
-removes an entry or a field. A built-in file replaces entries of a section as a whole. A figure is
+With `extends` (a built-in name, or the path of a file, seen from this one) a user's file only
+states what differs, field by field; null removes an entry or a field. A built-in file replaces
+entries of a section as a whole. A figure is
 `{"value": …, "src": …}`, or a bare number in a user's file. All errors of a file are reported at
 once, each by its key.
 """
@@ -15,7 +16,7 @@ once, each by its key.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from nvir.ir.document import json_document, read_file
 from nvir.ir.errors import Diagnostic, NvirError, ParseError
@@ -51,6 +52,12 @@ _MEMORY = (
     "sector_bytes", "line_bytes",
 )
 _LIMITS = tuple(a.name for a in Limits.__attrs_attrs__)
+_DEFAULTS: dict[str, dict[str, Any]] = {  # of an entry of a section that may leave a field out
+    "pipes": {"units": 1, "shared": False},
+    "kinds": {"class": 14, "is": []},
+    "latency": {"variable": False},
+}
+_BANKS = {"tensor_mode": 0, "tensor_blocked": False}
 _MAY_BE_ZERO = {"issue_width", "bulk_copies", "shared_reserved_per_block", "barriers_bind"}
 
 
@@ -62,9 +69,17 @@ def read_builtin(name: str) -> Profile:
 
 def document(name: str) -> dict[str, Any]:
     """A profile's figures as a file states them, whole, by its sections: a profile file itself."""
-    own = "/" in name or name.endswith(".json")
-    data = _user(Path(name)) if own else _builtin(name)
-    return {k: v for k, v in data.items() if k not in ("extends", *_PRINTED)}
+    data = _user(Path(name)) if is_path(name) else _builtin(name)
+    whole = {k: v for k, v in data.items() if k not in ("extends", *_PRINTED)}
+    for section, defaults in _DEFAULTS.items():
+        whole[section] = {k: {**defaults, **v} for k, v in whole.get(section, {}).items()}
+    whole["units"] = {k: {"writes": k, "reads": k, **v} for k, v in whole["units"].items()}
+    return {**whole, "banks": {**_BANKS, **whole["banks"]}}
+
+
+def is_path(name: object) -> TypeGuard[str]:
+    """Whether a profile is asked for by its file."""
+    return isinstance(name, str) and ("/" in name or name.endswith(".json"))
 
 
 def read_user(path: Path) -> Profile:
@@ -74,7 +89,8 @@ def read_user(path: Path) -> Profile:
     return _Checker(str(path)).build(name if isinstance(name, str) else path.stem, data)
 
 
-def _user(path: Path) -> dict[str, Any]:
+def _user(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """The merged data of a user's file; `above` are the files that extend it."""
     try:
         text = read_file(path).decode("utf-8")
     except OSError as e:
@@ -83,15 +99,21 @@ def _user(path: Path) -> dict[str, Any]:
         raise ParseError(Diagnostic("not UTF-8 text", file=str(path))) from None
     data = _parse(text, str(path))
     base = data.get("extends")
-    if base is not None:
-        if base not in (*PROFILES, "common"):
-            from difflib import get_close_matches
+    if base is None:
+        return data
+    if is_path(base):
+        following = path.parent / base
+        files = [x.resolve() for x in (*above, path)]
+        if following.resolve() in files:
+            raise ParseError(Diagnostic(f"extends: {base} extends this file", file=str(path)))
+        return _derived(_user(following, (*above, path)), data)
+    if base not in (*PROFILES, "common"):
+        from difflib import get_close_matches
 
-            near = get_close_matches(str(base), PROFILES, n=3, cutoff=0.3)
-            hint = f"; nearest: {', '.join(near)}" if near else ""
-            raise ParseError(Diagnostic(f"extends: no profile {base!r}{hint}", file=str(path)))
-        data = _derived(_builtin(base), data)
-    return data
+        near = get_close_matches(str(base), PROFILES, n=3, cutoff=0.3)
+        hint = f"; nearest: {', '.join(near)}" if near else ""
+        raise ParseError(Diagnostic(f"extends: no profile {base!r}{hint}", file=str(path)))
+    return _derived(_builtin(base), data)
 
 
 def _derived(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
@@ -179,19 +201,19 @@ class _Checker:
     def pipe(self, name: str, value: Any) -> Pipe:
         at = f"pipes.{name}"
         value = self.table(at, value, ("units", "shared", "src"))
-        units = self.whole(f"{at}.units", value.get("units", 1))
-        shared = self.flag(f"{at}.shared", value.get("shared", False))
+        units = self.whole(f"{at}.units", value["units"])
+        shared = self.flag(f"{at}.shared", value["shared"])
         return Pipe(name, units, shared, self.source(at, value))
 
     def kind(self, unit: str, value: Any) -> dict[str, Any]:
         """What the section `kinds` says of a unit, as fields of `Unit`."""
         at = f"kinds.{unit}"
         value = self.table(at, value, ("class", "is", "src"))
-        traits = self.texts(f"{at}.is", value.get("is", []))
+        traits = self.texts(f"{at}.is", value["is"])
         for trait in traits:
             if trait not in _TRAITS:
                 self.error(f"{at}.is", f"unknown: {trait!r} (known: {', '.join(_TRAITS)})")
-        return {"latency_class": self.whole(f"{at}.class", value.get("class", 14)),
+        return {"latency_class": self.whole(f"{at}.class", value["class"]),
                 **{t: t in traits for t in _TRAITS}}
 
     def unit(self, name: str, value: Any, kind: dict[str, Any]) -> Unit:
@@ -218,7 +240,7 @@ class _Checker:
             for level in MEMORY_LEVELS:
                 if level not in levels:
                     self.error(f"{at}.levels.{level}", "missing key")
-        variable = self.flag(f"{at}.variable", value.get("variable", False))
+        variable = self.flag(f"{at}.variable", value["variable"])
         return LatencyRow(to, levels, variable, self.source(at, value))
 
     def families(self, value: dict[str, Any]) -> dict[str, str]:
@@ -296,8 +318,8 @@ class _Checker:
         try:
             return RegisterBanks(
                 tuple(bounds), self.source("banks", value),
-                self.whole("banks.tensor_mode", value.get("tensor_mode", 0), 0),
-                self.flag("banks.tensor_blocked", value.get("tensor_blocked", False)),
+                self.whole("banks.tensor_mode", value["tensor_mode"], 0),
+                self.flag("banks.tensor_blocked", value["tensor_blocked"]),
             )
         except NvirError as e:
             self.error("banks.bounds", str(e))
@@ -378,11 +400,13 @@ class _Checker:
         return {k: self.whole(f"{at}.{k}", v) for k, v in value.items()}
 
     def table(self, at: str, value: Any, keys: tuple[str, ...]) -> dict[str, Any]:
+        """An entry with the fields that it leaves out."""
+        defaults = _BANKS if at == "banks" else _DEFAULTS.get(at.partition(".")[0], {})
         if not isinstance(value, dict):
             self.error(at, f"not an object: {value!r}")
-            return {}
+            return defaults
         self.known(at, value, keys)
-        return value
+        return {**defaults, **value}
 
     def source(self, at: str, value: dict[str, Any]) -> str:
         source = value.get("src", self.file)

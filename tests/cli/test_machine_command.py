@@ -82,6 +82,41 @@ def test_a_derived_profile_changes_one_field_and_is_its_source(tmp_path: Path, o
         str(mine) if "fma" in own.get("units", {}) else profile("sm_80").units["fma"].src)
 
 
+def test_what_a_profile_leaves_out_is_told_as_it_is_read(tmp_path: Path):
+    mine = tmp_path / "mine.json"
+    mine.write_text(json.dumps(MINE | {"banks": {"tensor_mode": 1}}))
+    rows = [r.split() for r in nvir_("sm_80_notes", str(mine)).output.splitlines()]
+    assert ["banks.tensor_mode", "0", "1"] in rows
+    rows = [r.split() for r in nvir_("sm_80", "sm_80_notes").output.splitlines()]
+    assert ["pipes.ALU.units", "1", "4"] in rows
+    assert ["pipes.LSU.shared", "True", "False"] in rows
+
+
+def test_a_profile_extends_the_file_beside_it(tmp_path: Path):
+    mine, more = tmp_path / "mine.json", tmp_path / "deeper" / "more.json"
+    more.parent.mkdir()
+    mine.write_text(json.dumps(MINE))
+    more.write_text(json.dumps({"extends": "../mine.json", "banks": {"tensor_mode": 2}}))
+    made = profile(str(more))
+    assert (made.banks.tensor_mode, made.pipes["LSU"].units) == (2, 3)
+    rows = nvir_(str(mine), str(more)).output.splitlines()[1:]
+    assert [r.split()[0] for r in rows] == ["banks.tensor_mode"]
+    mine.write_text(json.dumps(MINE | {"extends": "deeper/more.json"}))
+    assert "extends: deeper/more.json extends this file" in nvir_(str(more)).output
+    mine.write_text(json.dumps(MINE | {"extends": "none.json"}))
+    assert "cannot read profile" in nvir_(str(more)).output
+
+
+@pytest.mark.parametrize(("name", "near"), [
+    ("nonsense", "'nonsense' (all: "), ("notes", "'notes'; nearest: sm_80_notes (all: "),
+    ("sm_81", "'sm_81'; nearest: sm_80, sm_86, sm_89 (all: "),
+])
+def test_only_names_alike_are_near(name: str, near: str):
+    run = nvir_(name)
+    assert run.exit_code == 2
+    assert f"no machine profile for {near}" in run.output
+
+
 @pytest.mark.parametrize("name", ["sm_80", "sm_80_notes", "sm_100", "mine"])
 def test_what_json_prints_is_a_profile(tmp_path: Path, name: str):
     mine, whole = tmp_path / "mine.json", tmp_path / "whole.json"

@@ -124,6 +124,7 @@ def test_opt_lists_the_passes():
     out = nvir_("opt", "--list-passes")
     assert out.exit_code == 0
     assert {line.split()[0] for line in out.stdout.splitlines()} >= {"dce", "gvn", "copy-prop"}
+    assert "    approximate=false" in out.stdout.splitlines()  # as pipeline text has it
 
 
 @pytest.mark.parametrize(

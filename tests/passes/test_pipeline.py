@@ -56,6 +56,8 @@ def parse(text: str) -> Pipeline:
         ("loop-unroll<no-opt-byval;share=0.5;mode=slow>",
          "loop-unroll<share=0.5;mode=slow;no-opt-byval>"),
         ("loop-unroll<factor=0;mode=fast>", "loop-unroll"),
+        ("loop-unroll<partial=True>,loop-unroll<opt-byval=FALSE>",
+         "loop-unroll<partial>,loop-unroll<no-opt-byval>"),
         ("loop-unroll<>", "loop-unroll"),
     ],
 )

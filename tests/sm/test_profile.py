@@ -189,7 +189,8 @@ def test_targets_share_one_cached_profile(alias):
 
 @pytest.mark.parametrize(
     ("name", "near"),
-    [("sm_81", "sm_80"), ("sm_87", "sm_86"), ("sm80", "sm_80"), ("sm_103", "sm_100"), ("", "sm_")],
+    [("sm_81", "sm_80"), ("sm_87", "sm_86"), ("sm80", "sm_80"), ("sm_103", "sm_100"),
+     ("notes", "sm_80_notes")],
 )
 def test_an_unknown_name_is_refused_with_near_ones(name, near):
     with pytest.raises(NvirError, match=f"nearest: {near}"):
