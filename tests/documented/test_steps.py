@@ -368,10 +368,10 @@ REMOVED: dict[str, dict[str, Made]] = {
     },
     "structs": {
         "decomposed": gives(()), "leaves_of": gives([]), "apart": gives(None),
-        "load": gives(None), "store": gives(None),
+        "split_load": gives([]), "store": gives(None),
         "aligned": lambda found, align: [(x, 1) for x in found],
-        "phi": gives(None), "extract": gives(None), "call": gives(None), "leave": gives(None),
-        "find_copies": gives(None), "finish": gives(None),
+        "split_phi": gives([]), "extract": gives(None), "split_call": gives(None),
+        "leave": gives(None), "find_copies": gives(None), "finish": gives(None),
     },
     "calls": {
         "callee_type": lambda e: e.type, "_special": gives(None), "is_builtin": gives(True),

@@ -53,7 +53,7 @@ EXAMPLE: dict[str, dict[str, str]] = {
     "fuse": {"_drop_repeated": FORMS_PTX, "_fuse": FORMS_PTX, "_join_variables": FORMS_PTX,
              "_shift": FORMS_PTX, "_structure": FORMS},
     "memory": {"guard": "../tests/documented/copies.ll"},
-    "structs": {"phi": "../tests/llvm/fixtures/clang14_either.ll"},
+    "structs": {"split_phi": "../tests/llvm/fixtures/clang14_either.ll"},
     "calls": {"_alignments": "device_calls.cu", "_bundles": "trees/calls.py",
               "_special": "trees/calls.py", "is_special_intrinsic": "trees/calls.py"},
     "asm": {"clobber": "warp_specialised.cu", "has_effects": "warp_specialised.cu"},

@@ -192,6 +192,8 @@ def test_a_load_is_one_of_each_leaf():
   ret void""")
     assert [(e.inputs["names"], e.outcome) for e in trace.of("STR-08")] == [
         ("ptr", ["i32", "float"])] * 3
+    made = [e.row for e in trace if e.row in ("STR-05", "STR-08", "STR-09")]
+    assert made[:3] == ["STR-09", "STR-05", "STR-08"]  # the loads first (GAP-09)
     f = body("""  %v = load {i32, float, [2 x i16]}, ptr %p, align 8
   %x = extractvalue {i32, float, [2 x i16]} %v, 0
   %y = extractvalue {i32, float, [2 x i16]} %v, 2, 1

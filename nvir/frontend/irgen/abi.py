@@ -78,16 +78,15 @@ class ABI:
 COERCED_BYTES = 16
 
 
-def coerced(size: int, align: int) -> Type | None:
-    """The integers that an object of a size class travels as: one of its size where there is
-    one, else as many as needed of its alignment, 8 bytes at most (16 bytes: two i64). None of an
-    object that is empty or larger than 16 bytes."""
+def coerced(size: int) -> Type | None:
+    """The integers that an object of a size class travels as: as many as there are of the widest,
+    i64 at most, that its size is a multiple of, whatever its alignment (16 bytes: two i64). None of
+    an object that is empty or larger than 16 bytes."""
     if not 0 < size <= COERCED_BYTES:
         return None
-    if size in (1, 2, 4, 8):
-        return int_type(size * 8)
-    each = min(align, 8, size & -size)
-    return struct([int_type(each * 8)] * (size // each))
+    each = min(8, size & -size)
+    one, count = int_type(each * 8), size // each
+    return one if count == 1 else struct([one] * count)
 
 
 def _scalar_attributes(t: tree.CType) -> tuple[object, ...]:
@@ -105,11 +104,7 @@ def classify_param(types: Types, t: tree.CType, policy: str, kernel: bool,
         return Passing(t, Kind.DIRECT, types.memory(t), attributes=_scalar_attributes(t))
     memory = types.memory(t)
     constant = parameter is not None and parameter.grid_constant
-    small = (
-        coerced(tree.size_of(t), tree.align_of(t))
-        if policy == "documented" and not kernel
-        else None
-    )
+    small = coerced(tree.size_of(t)) if policy == "documented" and not kernel else None
     if small is not None and not constant:
         return Passing(t, Kind.COERCE, small)
     if constant or (policy == "documented"):
@@ -125,7 +120,7 @@ def classify_result(types: Types, t: tree.CType, policy: str) -> Passing | None:
         return None
     s = tree.strip(t)
     if isinstance(s, tree.Record) and policy == "documented":
-        small = coerced(tree.size_of(t), tree.align_of(t))
+        small = coerced(tree.size_of(t))
         if small is not None:
             return Passing(t, Kind.COERCE, small)
         words = (("sret", types.memory(t)), ("align", tree.align_of(t)))

@@ -153,7 +153,7 @@ class _Splitter:
                 first = f.entry.first
                 assert first is not None
                 self.b.position_before(first)
-                self.apart(a)
+                self.arrived(a)
         reached = set(f.rpo)
         for block in [*f.rpo, *(b for b in f.blocks if b not in reached)]:
             for i in block:
@@ -206,6 +206,11 @@ class _Splitter:
         self.parts[v] = list(i.results)
         self.whole[id(self.parts[v])] = v
 
+    def arrived(self, v: Value) -> None:
+        """splitStruct of a value, then its elements."""
+        self.apart(v)
+        _elements(v, self.parts[v])
+
     def together(self, v: Value, where: Instruction) -> Value:
         """An aggregate for a place that takes it whole."""
         found = self.parts.get(v)
@@ -247,28 +252,30 @@ class _Splitter:
         self.parts[v] = list(i.results)
         self.whole[id(self.parts[v])] = v
 
-    @step("STR-09", "split load", "i", tell=lambda made, work, i:
-          Brief([f"{x.type} align {x.aux}" for x in work.parts[i]],
-                [{"type": x.type, "align": x.aux} for x in work.parts[i]]))
     def load(self, i: Instruction) -> None:
+        self.split(i, self.split_load(i))
+        self.tell(i, "a load", i.type, "each leaf is loaded by itself")
+
+    @step("STR-09", "split load", "i", tell=lambda made, work, i:
+          Brief([f"{x.type} align {x.aux}" for x in made],
+                [{"type": x.type, "align": x.aux} for x in made]))
+    def split_load(self, i: Instruction) -> list[Value]:
+        """A load of each leaf."""
         b, p = self.at(i), i.operands[0]
-        t = i.type
-        spelling = i.form.spelling
         out: list[Value] = []
-        for leaf, align in aligned(decomposed(t), said_alignment(i) or align_of(t)):
+        for leaf, align in aligned(decomposed(i.type), said_alignment(i) or align_of(i.type)):
             q = self.address(p, leaf.offset)
-            out.append(b.insert(spelling, (q,), leaf.type, "split", align))
-        _elements(i, out)
-        self.split(i, out)
-        self.tell(i, "a load", t, "each leaf is loaded by itself")
+            out.append(b.insert(i.form.spelling, (q,), leaf.type, "split", align))
+        return out
 
     def split(self, i: Instruction, into: list[Value]) -> None:
-        """An aggregate gives way to its leaves. They are the results of its splitStruct: what would
-        name each a second time is not made."""
+        """An aggregate gives way to its leaves. They are the results of its splitStruct, in the
+        order of GAP-09 made before it: what would name each a second time is not made."""
         self.parts[i] = into
         self.dead.append(i)
         if is_traced():
             note("STR-05", "splitStruct", _split_told(into, i), v=i)
+            _elements(i, into)
 
     def address(self, p: Value, offset: int, name: str = "ptr") -> Value:
         if not offset:
@@ -315,16 +322,20 @@ class _Splitter:
         self.ctx.remark(COPIED, i, bytes=size, how=how, why=why)
         return True
 
-    @step("STR-18", "split phi", "i", tell=lambda made, work, i: work.parts[i])
     def phi(self, i: Instruction) -> None:
+        self.split(i, self.split_phi(i))
+        self.tell(i, "a phi", i.type, "one phi a leaf")
+
+    @step("STR-18", "split phi", "i")
+    def split_phi(self, i: Instruction) -> list[Value]:
+        """A phi of each leaf, filled at the end."""
         b = self.at(i)
         new = [
             b.insert("phi", (), leaf.type, f"{i.name or 'phi'}.{k}", ())
             for k, leaf in enumerate(decomposed(i.type))
         ]
         self.phis.append((i, new))
-        self.split(i, list(new))
-        self.tell(i, "a phi", i.type, "one phi a leaf")
+        return list(new)
 
     def select(self, i: Instruction) -> None:
         c, x, y = i.operands
@@ -362,12 +373,16 @@ class _Splitter:
             self.replaced[i] = found[first]
         self.dead.append(i)
 
-    @step("STR-19", "split call", "i", tell=lambda made, work, i: i.operands)
     def call(self, i: Instruction) -> None:
-        new = tuple(self.together(v, i) if is_aggregate(v.type) else v for v in i.operands)
-        i.set_operands(new)
+        self.split_call(i)
         if is_aggregate(i.type):
             self.arrive(i)
+
+    @step("STR-19", "split call", "i", tell=lambda made, work, i: i.operands)
+    def split_call(self, i: Instruction) -> None:
+        """Arguments are put together again, or named as they arrived."""
+        new = tuple(self.together(v, i) if is_aggregate(v.type) else v for v in i.operands)
+        i.set_operands(new)
 
     def arrive(self, i: Instruction) -> None:
         """The result of a call or cmpxchg."""
@@ -375,7 +390,7 @@ class _Splitter:
             return
         self.b.position_after(i)
         self.b.loc = i.loc
-        self.apart(i)
+        self.arrived(i)
         self.ctx.remark(
             EDGE, i, what=_what(i), bytes=size_of(i.type), why="splitStruct takes it apart behind"
         )
@@ -546,7 +561,10 @@ def fill(b: Builder, to: Value, size: int, align: int, volatile: bool) -> None:
     b.insert("call", operands, aux=info)
 
 
-def _elements(i: Instruction, found: Sequence[Value]) -> None:
-    """Note the scalars that an access to memory is split into, one operation each."""
-    if is_traced():
-        note("STR-08", "elements", [str(v.type) for v in found], i=i, names="ptr")
+def _elements(v: Value, found: Sequence[Value]) -> None:
+    """Note the scalars that a value is split into: an address `ptr` and an access for each where it
+    lies in memory, else a result each."""
+    if is_traced() and found:
+        access = isinstance(v, Instruction) and v.form.name in ("load", "store")
+        note("STR-08", "elements", [str(x.type) for x in found], v=v,
+             names="ptr" if access else [str(x.name) for x in found])
