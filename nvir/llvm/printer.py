@@ -140,6 +140,8 @@ class _Printer:
             params.append("...")
         head = f"{' '.join(filter(None, words))} {spell.symbol(f)}({', '.join(params)})"
         head += self.attributes(tuple(aux.get("attributes", ())) + self._launch(f), False)
+        if aux.get("section") and not spell.typed:  # libnvvm takes none on functions
+            head += f" section {quoted(aux['section'])}"
         if body is None:
             return [head]
         head += self.metadata.subprogram(f)

@@ -355,8 +355,10 @@ class _ModuleReader(SymbolReader):
         names, variadic = self._parameters(f)
         if f.name.startswith("llvm."):
             upgrade_declaration(f)
-        attributes = self._function_properties(defined, token)
+        attributes, section = self._function_properties(defined, token)
         f.aux = {"returns": returned} if returned else {}
+        if section:
+            f.aux["section"] = section
         if variadic:
             if kernel or fixed:
                 raise Stop("a kernel has a fixed number of parameters" if kernel else
@@ -447,10 +449,10 @@ class _ModuleReader(SymbolReader):
             return f"a function with an sret parameter returns nothing, no {f.return_type}"
         return None
 
-    def _function_properties(self, defined: bool, symbol: str) -> tuple[Any, ...]:
-        """What stands behind the parameters, each in its place."""
+    def _function_properties(self, defined: bool, symbol: str) -> tuple[tuple[Any, ...], str]:
+        """What stands behind the parameters, each in its place: attributes, the section."""
         out: tuple[Any, ...] = ()
-        place = -1
+        section, place = "", -1
         while True:
             token, at = self.t[self.k], self.k
             here = _BEHIND.get(token, _METADATA if token[:1] == "!" and defined else _ATTRIBUTES)
@@ -460,7 +462,7 @@ class _ModuleReader(SymbolReader):
                 more = self.attributes.function(self)
                 out += more
                 if not more and self.t[self.k] == token:
-                    return out
+                    return out, section
             else:
                 self.k += 1
             if here < place or (here == place and here not in (_ATTRIBUTES, _METADATA)):
@@ -470,7 +472,8 @@ class _ModuleReader(SymbolReader):
                 self.k -= 1
                 self.address_space()
             elif token in ("section", "gc", "partition"):
-                self.string()
+                text = self.string()
+                section = text if token == "section" else section
             elif token == "comdat":
                 if not defined:
                     raise Stop("a comdat has definitions alone", at)

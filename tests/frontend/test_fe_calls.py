@@ -125,6 +125,21 @@ def test_arguments_may_be_evaluated_from_right_to_left():
     assert result(True) == [21, 102]
 
 
+@pytest.mark.seed("CAL-04")
+def test_the_notes_evaluate_variadic_calls_from_right_to_left():
+    kernel = b.kernel("k", "int *out, int n", b.expr(b.call(
+        "printf", "%d %d", b.call("g", 1), b.call("g", 2))))
+    for policy, order in (("observed", [1, 2]), ("documented", [2, 1])):
+        with Trace() as trace:
+            state = emitted(b.unit(b.function("int g", "int a", b.ret(b.name("a"))), kernel),
+                            policy=policy)
+        calls = [i.operands[0].value for i in state.function.instructions()
+                 if i.form.is_call and i.aux.callee.name == "g"]
+        assert calls == order
+        assert [e.inputs["reverse"] for e in trace.of("CAL-04")].count(True) == (
+            policy == "documented")
+
+
 # --------------------------------------------------------------------- the ABI
 
 

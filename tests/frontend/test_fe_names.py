@@ -140,6 +140,25 @@ def test_a_result_is_loaded_as_it_lies_in_memory(result, ir):
 def test_a_section_is_kept():
     f = state_of(b.function("void f", "", b.block(), section="hot")).function
     assert f.aux["section"] == "hot"
+    text = nvir.print_ll(f.module, "llvm20")
+    assert ' section "hot" ' in text
+    assert nvir.print_ll(nvir.read_ll(text), "llvm20") == text
+    assert "section" not in nvir.print_ll(f.module, "llvm7")  # libnvvm refuses it
+
+
+@pytest.mark.seed("FN-07")
+@pytest.mark.parametrize(("words", "section"), [
+    ('__attribute__((section(".foo")))', ".foo"), ("__attribute__((noinline))", ""),
+    ('[[gnu::section("a b")]]', "a b"),
+])
+def test_a_source_names_a_section(words, section):
+    pytest.importorskip("clang.cindex")
+    from nvir.frontend.cuda import Source, read_cuda
+
+    read = read_cuda(Source(f"{words} __device__ void f(int *p) {{ *p = 1; }}\n"
+                            "extern \"C\" __global__ void k(int *p) { f(p); }"), "sm_80")[0]
+    (f,) = [x for x in read.declarations if x.name == "f"]
+    assert f.attributes.section == section
 
 
 @pytest.mark.seed("FN-21", "GAP-13")

@@ -15,6 +15,7 @@ from nvir import toolchain
 from nvir.ir.clone import clone_module
 from nvir.ir.errors import ParseError, PassError, VerifyError
 from nvir.ir.nvvm import Builder, function
+from nvir.ir.text.trace import Trace
 from nvir.ir.types import I8, I32, I64, VOID, array, pointer, vector
 from nvir.ir.values import constant
 from nvir.passes.aggregate.copies import nonzero
@@ -370,6 +371,23 @@ def test_names_of_the_remainder():
     assert {"remsrc", "remdst", "i8dst"} <= {i.name for i in f.instructions()}
     f = body(move("12", 16))["k"]
     assert any(i.name == "vld" for i in f.instructions())
+
+
+@pytest.mark.seed("STR-15", "MEM-06", "MEM-19", "GAP-12")
+@pytest.mark.parametrize(("options", "size", "rest"), [
+    ("", "13", []), ("<wide>", "12", []), ("<wide>", "13", ["[byte 12]"]),
+    ("<wide>", "%n", ["less than 4 bytes"]), ("<forward>", "13", []),
+])
+def test_the_notes_tell_the_spaces_first_and_the_remainder(options, size, rest):
+    m = read(f"define void @f(ptr %a, ptr %b, i64 %n) {{\n{move(size, 4, 'memcpy')}\n  ret void\n}}"
+             "\ndeclare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n")
+    with Trace() as trace:
+        nvir.run_passes(m, f"lower-aggr-copies{options}", policy="documented")
+    told = [e.row for e in trace]
+    assert told.index("MEM-06") < told.index("MEM-07")
+    assert [e.text.partition("): ")[2] for e in trace.of("STR-15")] == rest
+    both = ["forward" if "forward" in options else "both"]
+    assert [e.outcome["paths"] for e in trace.of("MEM-07")] == both
 
 
 # ------------------------------------------------------- where things lie

@@ -11,6 +11,7 @@ Cost     linear in the cursors of what is reached.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from typing import Any
 
@@ -33,6 +34,7 @@ from nvir.frontend.cuda.libclang import (
 )
 from nvir.frontend.cuda.parse import Parsed
 from nvir.frontend.cuda.statements import StatementReader
+from nvir.frontend.cuda.text import string_value
 from nvir.frontend.cuda.types import TypeReader
 from nvir.ir.errors import Diagnostic, Unsupported
 
@@ -41,6 +43,7 @@ _BODIES = {"FUNCTION_DECL", "CXX_METHOD", "CONSTRUCTOR", "CONVERSION_FUNCTION", 
 _SCOPES = {"NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", "STRUCT_DECL", "CLASS_DECL"}
 _MEMORY = {"CUDASHARED_ATTR": "shared", "CUDACONSTANT_ATTR": "constant",
            "CUDADEVICE_ATTR": "device"}
+_SECTION = re.compile(r'(?:gnu :: )?(?:__)?section(?:__)? \( ("[^"]*") \)$')
 _LIBRARY = {"malloc", "free"}  # what device code links with
 _SUFFIXES = {"unsigned char": "uchar", "unsigned short": "ushort", "unsigned int": "uint",
              "signed char": "char"}
@@ -48,10 +51,11 @@ _SUFFIXES = {"unsigned char": "uchar", "unsigned short": "ushort", "unsigned int
 
 @attrs.define
 class Annotations:
-    """What nvir's own header says of a declaration through annotate attributes, and clang's own
-    attributes, by name."""
+    """What nvir's own header says of a declaration through annotate attributes, clang's own
+    attributes, by name, and the section that one of them names."""
 
     names: dict[str, list[int]] = attrs.Factory(dict)
+    section: str = ""
 
     def __contains__(self, name: str) -> bool:
         return name in self.names
@@ -201,6 +205,9 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             if name == "ANNOTATE_ATTR":
                 values = [evaluate(v) for v in children(k)]
                 made.names[k.spelling] = [int(v) for v in values if v is not None]
+            elif name == "UNEXPOSED_ATTR" and not self.is_own(c):  # libclang names few of them
+                found = _SECTION.match(" ".join(t.spelling for t in k.get_tokens()))
+                made.section = made.section or (string_value(found[1]) if found else "")
             elif name.endswith("_ATTR"):
                 made.names[name] = []
         return made
@@ -234,8 +241,9 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         definition = c.get_definition() or c
         notes = self.annotations(definition)
         if definition is not c:
-            notes.names.update({k: v for k, v in self.annotations(c).names.items()
-                                if k not in notes})
+            more = self.annotations(c)
+            notes.names = more.names | notes.names
+            notes.section = notes.section or more.section
         made = tree.Function(
             definition.spelling, self.types.read(definition.result_type),
             self.parameters(definition, notes), storage=self.storage(definition),
@@ -291,7 +299,8 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             max_registers=registers[0] if registers else 0,
             cluster_dims=_triple(cluster) if cluster else None,
             required_block=_triple(block) if block else None,
-            const="CONST_ATTR" in notes, noted_builtin="nvir.noted_builtin" in notes,
+            section=notes.section, const="CONST_ATTR" in notes,
+            noted_builtin="nvir.noted_builtin" in notes,
         )
 
     def parameters(self, c: Any, notes: Annotations) -> tuple[tree.Parameter, ...]:

@@ -183,7 +183,9 @@ def _emit(
     f = direct_callee(e)
     g.events.append("callee")
     callee = _callee(g, e, f)
-    given = evaluated(g, e, t)
+    # the notes' flag of a call: "variadic or reversed-evaluation convention"
+    given = evaluated(g, e, t, e.reversed_order or (
+        t.variadic and g.options.policy == "documented"))
     g.events.append("classify")
     abi = classified(g, t if f is None else f)
     args: list[Value] = []
@@ -243,15 +245,17 @@ def _debug_location(g: IRGenState, e: tree.Call) -> None:
 # ------------------------------------------------------------------ 4 arguments
 
 
-@step("CAL-04", "4 arguments", "t", "e.reversed_order")
-def evaluated(g: IRGenState, e: tree.Call, t: tree.FunctionType) -> list[Value | LValue]:
-    """The arguments, evaluated in order or from right to left where the call says so; they are
-    listed in their own order either way. Objects are places, references addresses."""
+@step("CAL-04", "4 arguments", "t", "reverse")
+def evaluated(
+    g: IRGenState, e: tree.Call, t: tree.FunctionType, reverse: bool
+) -> list[Value | LValue]:
+    """The arguments, evaluated in order or from right to left; they are listed in their own order
+    either way. Objects are places, references addresses."""
     g.events.append("args")
     numbers = range(len(e.args))
-    if e.reversed_order:
+    if reverse:
         g.events.append("reverse")
-    order = reversed(numbers) if e.reversed_order else numbers
+    order = reversed(numbers) if reverse else numbers
     made = {k: _value(g, e.args[k], t.params[k] if k < len(t.params) else None) for k in order}
     return [made[k] for k in numbers]
 

@@ -172,6 +172,9 @@ class _CopyWriter:
         set_alignments("stores", r.to_align, self.stores)
         if r.source is not None:
             set_alignments("loads", r.source_align, self.loads)
+        if plan.tail or self.by_parts:
+            note("STR-15", "remainder", plan.tail or f"less than {plan.unit} bytes",
+                 whole=plan.count, unit=plan.unit, names="remsrc, remdst, i8dst")
         note("MEM-16", "attributes", "volatile" if r.volatile else "none",
              loads=len(self.loads), stores=len(self.stores))
 

@@ -58,11 +58,13 @@ class Options:
     """lower_aggr_func_args: also struct parameters of functions that only this module calls.
     plain_names: a period in place of the comma that the real tool has in a name.
     wide: policy documented: elements as wide as the alignment allows (v4.b32 for 16 bytes).
+    forward: policy documented: memcpy goes forward alone, as its operands do not overlap.
     """
 
     lower_aggr_func_args: bool = False
     plain_names: bool = False
     wide: bool = False
+    forward: bool = False
 
 
 def limits(ctx: Context) -> CopyLimits:
@@ -72,7 +74,7 @@ def limits(ctx: Context) -> CopyLimits:
             ctx.knob("memmove-unroll-threshold"), ctx.knob("lower-aggr-unrolled-stores-limit")
         ),
         bytewise=notes,
-        forward_memcpy=not notes,
+        forward_memcpy=not notes or ctx.options.forward,
         params_are_local=ctx.knob("devicefn-param-always-local"),
         wide=ctx.options.wide,
     )
@@ -165,7 +167,6 @@ def _one(cut: Cut, i: Instruction, kind: str, what: CopyLimits, ctx: Context) ->
             raise_alignment(p)
     to_align, source_align = _alignment(i, 0), _alignment(i, 0 if fill else 1)
     how = "disjoint" if fill else order(to, second, size, what.params_are_local)
-    plan = make_plan(kind, size, min(to_align, source_align), how, what)
     b = Builder(cut.here)
     b.loc = i.loc
     request = Request(
@@ -180,6 +181,7 @@ def _one(cut: Cut, i: Instruction, kind: str, what: CopyLimits, ctx: Context) ->
     )
     note("MEM-06", "spaces", f"{request.to.type} from " + (
         str(request.source.type) if request.source else "a byte"), volatile=request.volatile)
+    plan = make_plan(kind, size, min(to_align, source_align), how, what)
     _tell(ctx, i, kind, plan)
     lower(cut, request, plan, i.loc)
     i.erase()

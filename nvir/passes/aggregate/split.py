@@ -294,13 +294,13 @@ class _Splitter:
         if isinstance(v, Constant) and not i.form.volatile and self.as_memory(v, p, align, i):
             self.dead.append(i)
             return
-        places = aligned(decomposed(v.type), align)
-        for (leaf, each), x in zip(places, self.leaves_of(v), strict=True):
+        places, found = aligned(decomposed(v.type), align), self.leaves_of(v)
+        for (leaf, each), x in zip(places, found, strict=True):
             if isinstance(x, Undef) and not i.form.volatile:
                 continue
             q = self.address(p, leaf.offset)
             b.insert(i.form.spelling, (x, q), VOID, aux=each)
-        _elements(i, self.leaves_of(v))
+        _elements(i, found)
         self.dead.append(i)
         self.tell(i, "a store", v.type, "each leaf is stored by itself")
 

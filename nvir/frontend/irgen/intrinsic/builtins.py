@@ -51,4 +51,4 @@ def emit_builtin(g: IRGenState, e: Call, f: Function) -> Value | None:
 
 def _arguments(g: IRGenState, e: Call, f: Function) -> list[Value | LValue]:
 
-    return evaluated(g, e, f.type)
+    return evaluated(g, e, f.type, e.reversed_order)
