@@ -565,6 +565,6 @@ def _elements(v: Value, found: Sequence[Value]) -> None:
     """Note the scalars that a value is split into: an address `ptr` and an access for each where it
     lies in memory, else a result each."""
     if is_traced() and found:
-        access = isinstance(v, Instruction) and v.form.name in ("load", "store")
+        access = isinstance(v, Instruction) and v.form.kind in (OpKind.LOAD, OpKind.STORE)
         note("STR-08", "elements", [str(x.type) for x in found], v=v,
              names="ptr" if access else [str(x.name) for x in found])
