@@ -4,7 +4,8 @@
 
 FOLDER holds a folder for each producer (`clang`, `numba`, `triton`, …) of `.ll` files;
 benchmarks/producers makes such. Beside NAME.ll may lie NAME.ptx, what the producer itself made of
-it, and NAME.json, how its kernels are launched: `{"kernel": [argument, …]}`, where an argument is
+it (Numba's and Triton's pipelines fuse products and sums whatever the text says, so nvir is told
+to), and NAME.json, how its kernels are launched: `{"kernel": [argument, …]}`, where an argument is
 `["buffer", dtype, count]` or `[dtype, value]`. Without the first, llc makes the PTX; without the
 second, pointers get a buffer of small numbers and numbers are 8.
 
@@ -57,6 +58,7 @@ class File:
     ptx: str | None = None
     failure: str = ""
     reference: str | None = None
+    fuses: bool = False
     spec: dict[str, Any] = attrs.field(factory=dict)
 
 
@@ -82,8 +84,9 @@ def load(path: pathlib.Path) -> File:
         f.reference = None
     if spec.exists():
         f.spec = json.loads(spec.read_text())
+    f.fuses = own.exists()
     try:
-        f.ptx = compiled(text, arch)
+        f.ptx = compiled(f, text)
         made = toolchain.ptxas(f.ptx, arch)
         if made.cubin is None:
             f.ptx, f.failure = None, f"ptxas: {made.error}"
@@ -97,17 +100,22 @@ def by_llc(f: File) -> str | None:
         if shutil.which(tool) is None:
             continue
         code, out, _ = run(tool, "-march=nvptx64", f"-mcpu={f.arch}", "-mattr=+ptx71", "-O3",
-                           "-fp-contract=fast", str(f.path), "-o", "-")
+                           str(f.path), "-o", "-")
         if code == 0:
             return out
     return None
 
 
-def compiled(text: str, arch: str) -> str:
+def compiled(f: File, text: str) -> str:
     module = nvir.read_ll(text)
-    module.target = arch
-    nvir.run_passes(module, preset(3))
+    module.target = f.arch
+    nvir.run_passes(module, pipeline(f))
     return nvir.print_ptx(module)
+
+
+def pipeline(f: File) -> str:
+    how = "select<fp-contract=fast>" if f.fuses else "select"
+    return preset(3).replace(",select,", f",{how},")
 
 
 # ---------------------------------------------------------------------- round
@@ -134,7 +142,7 @@ def round_trip(f: File) -> dict[str, bool]:
                 if code:
                     print(f"  {f.path.parent.name}/{f.path.name}: opt: {err[:300]}")
             if f.ptx is not None:
-                out["same code"] = compiled(plain, f.arch) == f.ptx
+                out["same code"] = compiled(f, plain) == f.ptx
         verdict = toolchain.libnvvm.verify(text, arch)
         out[f"libnvvm {dialect}"] = verdict.ok
         if not verdict.ok:
@@ -244,7 +252,7 @@ def speed(files: list[File]) -> tuple[float, float, int]:
         count += sum(1 for g in module.functions for _ in g.instructions())
         gc.collect()
         start = time.process_time()
-        nvir.run_passes(module, preset(3))
+        nvir.run_passes(module, pipeline(f))
         passes += time.process_time() - start
     return ours / theirs, count / passes, count
 

@@ -84,9 +84,11 @@ def check_resolved(module: Module, file: str, text: str) -> None:
 
 
 def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
-                front_end: FrontEnd = "auto",
-                knobs: Knobs | None = None) -> tuple[Module, list[Diagnostic]]:
+                front_end: FrontEnd = "auto", knobs: Knobs | None = None,
+                contract: bool = True) -> tuple[Module, list[Diagnostic]]:
     """A CUDA source as a module of level nvvm, and warnings.
+
+    contract   products and sums may become fma (nvcc's -fmad), but not at -O0
 
     front_end  "libclang" reads clang's tree with nvir's own headers; "clang" has a clang program
                compile it with CUDA's, CCCL's and the C++ library's; "auto", where that program is,
@@ -103,11 +105,11 @@ def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
 
         unit, warnings = read_cuda(given, arch, of_library)
         read.append(unit)
-        return _generated(unit, arch, lines, knobs), warnings
+        return _generated(unit, arch, lines, knobs, contract and optimise > 0), warnings
 
     if front_end == "libclang" or (front_end == "auto" and not _has_clang()):
         return own()
-    clang = functools.partial(_by_clang, given, arch, optimise, lines)
+    clang = functools.partial(_by_clang, given, arch, optimise, lines, contract)
     if front_end == "clang":
         return clang()
     real = _wants_headers(given)
@@ -135,20 +137,22 @@ def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
             raise theirs if real or missing or clearer else ours from None
 
 
-def _generated(unit: Unit, arch: str, lines: bool, knobs: Knobs | None) -> Module:
+def _generated(unit: Unit, arch: str, lines: bool, knobs: Knobs | None,
+               contract: bool) -> Module:
     from nvir.frontend.check import check
     from nvir.frontend.irgen import generate
 
-    return generate(check(unit), generation(arch, lines, knobs))
+    return generate(check(unit), generation(arch, lines, knobs, contract=contract))
 
 
-def _by_clang(given: Source, arch: str, optimise: int,
-              lines: bool) -> tuple[Module, list[Diagnostic]]:
+def _by_clang(given: Source, arch: str, optimise: int, lines: bool,
+              contract: bool) -> tuple[Module, list[Diagnostic]]:
     """The module that clang's LLVM text holds, its kernels under nvcc's names."""
     from nvir.frontend.cuda.asm_sizes import with_source, wrong_sizes
     from nvir.frontend.cuda.kernel_names import nvcc_name
     from nvir.frontend.cuda.source import no_kernel
     from nvir.llvm.reader import read_ll
+    from nvir.passes.llvm.contract import set_contract
     from nvir.toolchain.clang import clang_ll
 
     try:
@@ -162,9 +166,11 @@ def _by_clang(given: Source, arch: str, optimise: int,
         raise ParseError(made.errors(given.name))
     module = read_ll(made.text.encode())
     module.target, module.name = arch, Path(given.name).stem
+    if optimise or not contract:
+        set_contract(module, contract)
     if wrong := wrong_sizes(module):
         if not lines:
-            return _by_clang(given, arch, optimise, True)  # for its place
+            return _by_clang(given, arch, optimise, True, contract)  # for its place
         rows = given.text.split("\n")
         raise ParseError([with_source(d, given.name, rows) for d in wrong])
     for f in module.kernels:
@@ -206,8 +212,9 @@ def compile_tree(unit: Unit, arch: str = "sm_80", optimise: int = 3, level: str 
                  observe: Callable[[str, Module], None] | None = None,
                  knobs: Knobs | None = None, floats: Sequence[str] = ()) -> Module:
     """Compile a typed tree. `observe(stage, module)` sees the module at "nvvm" (as generated),
-    "optimised" and "ori"; `knobs` hold for IR generation and for every pass."""
-    module = _generated(unit, arch, lines, knobs)
+    "optimised" and "ori"; `knobs` hold for IR generation and for every pass, `floats` are options
+    of selection, such as "ftz=true"."""
+    module = _generated(unit, arch, lines, knobs, may_contract(floats) and optimise > 0)
     return compile_module(module, optimise, level, fast_math, observe, knobs, floats)
 
 
@@ -245,8 +252,14 @@ def compile_module(module: Module, optimise: int = 3, level: str = "ori", fast_m
     return module
 
 
+def may_contract(floats: Sequence[str]) -> bool:
+    """Whether products and sums of a CUDA source may become fma under these options of selection:
+    as nvcc has it, unless they say no."""
+    return "fp-contract=off" not in floats
+
+
 def generation(arch: str, lines: bool = True, knobs: Knobs | None = None,
-               libdevice: bool = False) -> Options:
+               libdevice: bool = False, contract: bool = True) -> Options:
     """The options of IR generation; some are knobs of the real front end."""
     from nvir.frontend.irgen import Options
     from nvir.passes.knobs import Knobs
@@ -256,14 +269,14 @@ def generation(arch: str, lines: bool = True, knobs: Knobs | None = None,
         arch=arch, lines=lines, policy=given.policy, libdevice=libdevice,
         byval_demotion=frozenset(given.get("byval-names")),
         param_debug_info=given.get("param-debug-info"),
-        plain_char_unsigned=given.get("plain-char-unsigned"),
+        plain_char_unsigned=given.get("plain-char-unsigned"), contract=contract,
     )
 
 
 def ptx_by_libnvvm(unit: Unit, arch: str = "sm_80", optimise: int = 3, fast_math: bool = False,
                    level: str = "ori",
                    observe: Callable[[str, Module], None] | None = None,
-                   knobs: Knobs | None = None) -> str:
+                   knobs: Knobs | None = None, floats: Sequence[str] = ()) -> str:
     """PTX, without source lines, that libnvvm makes of a typed tree's NVVM IR, with NVIDIA's
     libdevice linked for the mathematical functions. `optimise` 0 is libnvvm's -opt=0, anything
     else its -opt=3; `observe` sees the module at "nvvm". Level "nvvm" ends there and gives "".
@@ -274,16 +287,19 @@ def ptx_by_libnvvm(unit: Unit, arch: str = "sm_80", optimise: int = 3, fast_math
     from nvir.frontend.check import check
     from nvir.frontend.irgen import generate
 
-    module = generate(check(unit), generation(arch, False, knobs, libdevice=True))
-    return libnvvm_ptx(module, arch, optimise, fast_math, level, observe, knobs)
+    module = generate(check(unit), generation(arch, False, knobs, True, may_contract(floats)))
+    floats = ("fp-contract=fast", *floats)  # the last word counts
+    return libnvvm_ptx(module, arch, optimise, fast_math, level, observe, knobs, floats)
 
 
 def libnvvm_ptx(module: Module, arch: str, optimise: int = 3, fast_math: bool = False,
                 level: str = "ori", observe: Callable[[str, Module], None] | None = None,
-                knobs: Knobs | None = None) -> str:
-    """The same of a module of level nvvm."""
+                knobs: Knobs | None = None, floats: Sequence[str] = ()) -> str:
+    """The same of a module of level nvvm, whose own flags say what may become fma, unless `floats`
+    does: options of selection."""
     from nvir.llvm.printer import print_ll
     from nvir.passes.driver import run_passes
+    from nvir.passes.llvm.contract import set_contract
     from nvir.toolchain import libnvvm
 
     if observe is not None:
@@ -292,10 +308,16 @@ def libnvvm_ptx(module: Module, arch: str, optimise: int = 3, fast_math: bool = 
         return ""
     dialect = dialect_of(arch)
     run_passes(module, f"legalize<dialect={dialect}>", knobs=knobs)
-    options = [f"-opt={3 if optimise else 0}"]
+    if not may_contract(floats):
+        set_contract(module, False)
+    options = {"opt": 3 if optimise else 0, "fma": 0}
     if fast_math:
-        options += ["-ftz=1", "-prec-sqrt=0", "-prec-div=0", "-fma=1"]
-    result = libnvvm.compile(print_ll(module, dialect), arch, options, libdevice=True)
+        options |= {"ftz": 1, "prec-sqrt": 0, "prec-div": 0, "fma": 1}
+    for name, _, value in (x.partition("=") for x in floats):
+        options["fma" if name == "fp-contract" else name] = int(value in ("true", "fast"))
+    result = libnvvm.compile(print_ll(module, dialect), arch,
+                             [f"-{name}={value}" for name, value in options.items()],
+                             libdevice=True)
     if not result.ok or result.ptx is None:
         raise NvirError(f"libnvvm refuses the module: {(result.log or result.status).strip()}")
     return result.ptx

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -138,8 +139,9 @@ def command(
     tree. No CUDA toolkit is needed, but for --emit cubin, which asks ptxas, and for
     --backend libnvvm.
 
-    nvcc's -ftz, -prec-div, -prec-sqrt and -fmad are taken, -maxrregcount with --emit cubin;
-    --expt-extended-lambda, --expt-relaxed-constexpr, -w, -lineinfo and -G are taken and change
+    nvcc's -ftz, -prec-div, -prec-sqrt and -fmad are taken, -maxrregcount with --emit cubin. LLVM
+    text says by `contract` which products and sums may become fma; -fmad=true makes all, -fmad=false
+    none. --expt-extended-lambda, --expt-relaxed-constexpr, -w, -lineinfo and -G are taken and change
     nothing: lines are always there.
 
     \b
@@ -188,11 +190,12 @@ def command(
         options = (include, define, std, fast_math, optimise, flags)
         try:
             unit, warnings = read_tree(file, arch, *options, None if needs_tree else front_end,
-                                       not no_lines, given)
+                                       not no_lines, given, floats)
         except NvirError:
             if not needs_tree or kind == "tree" or front_end == "libclang":
                 raise
-            unit, warnings = read_tree(file, arch, *options, front_end, not no_lines, given)
+            unit, warnings = read_tree(file, arch, *options, front_end, not no_lines, given,
+                                       floats)
         if isinstance(unit, Module):
             given_module, unit = unit, None
         for w in warnings:
@@ -221,9 +224,10 @@ def command(
             module = compile_tree(unit, arch, optimise, level, not no_lines, fast_math, see,
                                   given, floats)
         elif ptx := (
-            libnvvm_ptx(given_module, arch, optimise, fast_math, level, see, given)
+            libnvvm_ptx(given_module, arch, optimise, fast_math, level, see, given,
+                        floats if is_text else ("fp-contract=fast", *floats))
             if given_module is not None
-            else ptx_by_libnvvm(unit, arch, optimise, fast_math, level, see, given)
+            else ptx_by_libnvvm(unit, arch, optimise, fast_math, level, see, given, floats)
         ):
             from nvir.ptx.reader import read_ptx
 
@@ -274,7 +278,8 @@ def _said(option: str) -> bool:
 def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple[str, ...] = (),
               std: str = "c++17", fast_math: bool = False,
               optimise: int = 3, flags: tuple[str, ...] = (), front_end: Any = None,
-              lines: bool = True, knobs: Any = None) -> tuple[Any, list[Any]]:
+              lines: bool = True, knobs: Any = None,
+              floats: Sequence[str] = ()) -> tuple[Any, list[Any]]:
     """The tree in a file, by its suffix, and warnings; of CUDA C++ the module that a front end
     makes of it, unless that is None."""
     suffix = Path(file).suffix.lower()
@@ -287,14 +292,15 @@ def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple
     if suffix in (".ptx", ".nvir"):
         raise NvirError(f"{file}: takes CUDA sources (.cu), LLVM text (.ll) and trees (.json, "
                         ".py); `nvir opt` reads PTX")
-    from nvir.compiler import check_includes, read_source
+    from nvir.compiler import check_includes, may_contract, read_source
     from nvir.frontend.cuda.source import Source
 
     text = read_bytes(file).decode("utf-8", "surrogateescape")
     name = "<stdin>" if file == STDIO else file
     source = Source(text, name, include, define, std, fast_math, optimise >= 2, flags)
     if front_end is not None:
-        return read_source(source, arch, optimise, lines, front_end, knobs)
+        return read_source(source, arch, optimise, lines, front_end, knobs,
+                           may_contract(floats))
     from nvir.frontend.cuda.read import read_cuda
 
     check_includes(source)

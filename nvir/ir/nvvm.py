@@ -140,6 +140,19 @@ def _arithmetic(row: str) -> Callable[..., Instruction]:
     return method
 
 
+def _floating(row: str) -> Callable[..., Instruction]:
+    def method(
+        self: Builder, lhs: Any, rhs: Any, name: str = "", flags: Sequence[str] | None = None
+    ) -> Instruction:
+        a, b = self._two(lhs, rhs)
+        said = self.float_flags if flags is None else flags
+        return self.insert(" ".join((row, *said)), (a, b), a.type, name)
+
+    method.__name__ = row
+    method.__doc__ = f"LLVM's `{row}` of two operands of one type; `flags` else `float_flags`."
+    return method
+
+
 def _conversion(row: str) -> Callable[..., Instruction]:
     def method(self: Builder, value: Value, typ: ty.Type, name: str = "") -> Instruction:
         return self.insert(row, (value,), typ, name)
@@ -154,11 +167,14 @@ class Builder:
 
     block, before   where the next instruction goes (`before` None: at the end)
     loc             the source location that new instructions get
+    float_flags     of `fadd`, `fsub`, `fmul`, `fdiv` and `frem` for which none are given, such as
+                    ("contract",)
     """
 
     def __init__(self, block: Block, before: Instruction | None = None) -> None:
         self.block, self.before = block, before
         self.loc: Location | None = None
+        self.float_flags: tuple[str, ...] = ()
 
     # --------------------------------------------------------- placing
 
@@ -247,11 +263,11 @@ class Builder:
     xor = _arithmetic("xor")
     and_ = _arithmetic("and")
     or_ = _arithmetic("or")
-    fadd = _arithmetic("fadd")
-    fsub = _arithmetic("fsub")
-    fmul = _arithmetic("fmul")
-    fdiv = _arithmetic("fdiv")
-    frem = _arithmetic("frem")
+    fadd = _floating("fadd")
+    fsub = _floating("fsub")
+    fmul = _floating("fmul")
+    fdiv = _floating("fdiv")
+    frem = _floating("frem")
 
     def neg(self, value: Value, name: str = "") -> Instruction:
         """0 - value."""

@@ -9,8 +9,8 @@ reason why it stands where it stands. A level's pipeline is the stages that name
 What the assembler does well it is left: unrolling, scheduling, if-conversion of large blocks,
 motion out of loops (nvir.passes.presets_loops says why).
 
-`FP_CONTRACT` is what `select` may fuse at -O1 and above: products into sums, as nvcc and libnvvm
-do by default (-fmad=true).
+Products and sums become one fma where both say `contract`, as llc has it; the front end writes that
+on those of CUDA sources, which nvcc fuses by default (-fmad=true).
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import functools
 
 import attrs
 
-FP_CONTRACT = "fast"
 LEVELS = (0, 1, 2, 3)
 
 
@@ -63,8 +62,7 @@ STAGES: tuple[Stage, ...] = (
           "stack memory that was only copied is now accessed in pieces"),
     Stage("dce", (1, 2, 3), "selection is not asked what nobody uses"),
     Stage("vectorize-memory", (1, 2, 3), "last at this level: vectors hide the scalars in them"),
-    Stage(f"select<fp-contract={FP_CONTRACT}>", (1, 2, 3), "to the operations of PTX"),
-    Stage("select", (0,), "to the operations of PTX, each for itself"),
+    Stage("select", (0, 1, 2, 3), "to the operations of PTX"),
     Stage("gvn,dce", (1, 2, 3), "addresses that selection computes in several blocks"),
     Stage("keep-rolled", (0, 1, 2, 3), "last: the assembler may be run at any level"),
 )

@@ -193,7 +193,7 @@ def half_arithmetic(w: Work, op: str) -> Value:
     if op in ("min", "max"):
         made = w.intrinsic(f"llvm.{op}num.f32", FLOAT, [a, b])
     else:
-        made = w.b.insert(op, (a, b), FLOAT)
+        made = getattr(w.b, op)(a, b)
     return w.fit(made, w.want)
 
 

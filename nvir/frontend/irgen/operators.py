@@ -35,7 +35,8 @@ def arithmetic(g: IRGenState, op: str, a: Value, b: Value, t: tree.CType) -> Val
     s = tree.underlying(t)
     element = s.element if isinstance(s, tree.Vector) else s
     if tree.is_float(element):
-        return g.builder.insert(_FLOAT[op], (a, b), a.type, _NAMES[op])
+        made: Value = getattr(g.builder, _FLOAT[op])(a, b, _NAMES[op])
+        return made
     if op in ("<<", ">>") and b.type is not a.type:
         row = "zext" if b.type.bits < a.type.bits else "trunc"
         b = fold.cast(g, row, b, a.type, "sh_prom")

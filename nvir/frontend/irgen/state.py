@@ -69,6 +69,7 @@ class Options:
     byval_demotion     names of byval parameters that get a `__val_param` copy
     param_debug_info   say which parameter lives where (`llvm.dbg.declare`), where lines are kept
     plain_char_unsigned  textures of plain char are read as those of unsigned char
+    contract           products and sums may become one fma, as nvcc's -fmad=true has it
     """
 
     arch: str = "sm_80"
@@ -84,6 +85,7 @@ class Options:
     byval_demotion: frozenset[str] = frozenset()
     param_debug_info: bool = False
     plain_char_unsigned: bool = False
+    contract: bool = True
 
 
 @attrs.frozen
@@ -184,6 +186,8 @@ class IRGenState:
         self.options = module_state.options
         self.decl, self.function = decl, function
         self.builder = Builder(function.block("entry"))
+        if self.options.contract:
+            self.builder.float_flags = ("contract",)
         self.return_block: Block | None = None
         self.retval: LValue | None = None
         self.return_align = 0
