@@ -140,9 +140,9 @@ def command(
     --backend libnvvm.
 
     nvcc's -ftz, -prec-div, -prec-sqrt and -fmad are taken, -maxrregcount with --emit cubin. LLVM
-    text says by `contract` which products and sums may become fma; -fmad=true makes all, -fmad=false
-    none. --expt-extended-lambda, --expt-relaxed-constexpr, -w, -lineinfo and -G are taken and change
-    nothing: lines are always there.
+    text says by `contract` which products and sums may become fma: -fmad=true makes all of them,
+    -fmad=false none. --expt-extended-lambda, --expt-relaxed-constexpr, -w, -lineinfo and -G are
+    taken and change nothing: lines are always there.
 
     \b
     Examples:
