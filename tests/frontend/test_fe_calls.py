@@ -20,6 +20,7 @@ from nvir.frontend.tree import declarations as d
 from nvir.frontend.tree import types as t
 from nvir.ir.errors import NvirError
 from nvir.ir.text.trace import Trace
+from nvir.passes.select import select_module
 
 out, v, w, n, f = b.names("out v w n f")
 
@@ -233,6 +234,27 @@ def test_attributes_of_a_call_with_a_hidden_result():
 
 
 # ------------------------------------------------------------ calls by pointer
+
+
+@pytest.mark.seed("CAL-13", "CAL-16", "CAL-18")
+@pytest.mark.parametrize(("policy", "prototype"), [
+    ("observed", "(.param .align 8 .b8 _[72]) _ (.param .align 8 .b8 _[72], .param .b32 _)"),
+    ("documented", "() _ (.param .b64 _, .param .align 8 .b8 _[72], .param .b32 _)"),
+])
+def test_attributes_stand_at_the_arguments_of_a_call_by_pointer(policy, prototype):
+    types: dict[str, t.CType] = {}
+    b.record("big", "double a[9]", types)
+    make = b.function("big make", "big v, short s", b.ret(v), types=types)
+    module = kernel_with(
+        b.let("big (*f)(big, short)", b.name("make"), types=types),
+        b.let("big w", types=types), b.assign(w, b.call(b.name("f"), w, b.cast("short", n))),
+        others=[make], types=types, policy=policy)
+    (call,) = [i for i in calls_in(module) if i.aux.callee is None]
+    words = [a[0][0] if a and isinstance(a[0], tuple) else "".join(a) for a in call.aux.arguments]
+    assert words == (["", "signext"] if policy == "observed" else ["sret", "byval", "signext"])
+    text = nvir.print_ptx(select_module(module))
+    assert f".callprototype {prototype};" in text
+    assert text.count("cvt.s32.s16") == 1
 
 
 @pytest.mark.seed("CAL-09")

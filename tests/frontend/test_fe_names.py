@@ -140,6 +140,8 @@ def test_a_result_is_loaded_as_it_lies_in_memory(result, ir):
 def test_a_section_is_kept():
     f = state_of(b.function("void f", "", b.block(), section="hot")).function
     assert f.aux["section"] == "hot"
+    plain = state_of(b.function("void f", "", b.block())).function
+    assert f.aux["attributes"] == plain.aux["attributes"] != ()
     text = nvir.print_ll(f.module, "llvm20")
     assert ' section "hot" ' in text
     assert nvir.print_ll(nvir.read_ll(text), "llvm20") == text

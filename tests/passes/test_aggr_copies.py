@@ -821,6 +821,17 @@ def test_plans(kind, size, align, order, limits, plan):
         assert made.why == why
 
 
+@pytest.mark.seed("MEM-08")
+@pytest.mark.parametrize(("kind", "size", "bytewise", "carried"), [
+    ("memset", (1 << 31) - 1, False, True), ("memset", 1 << 31, False, False),
+    ("memset", 16, False, False), ("memset", 17, False, True), ("memset", 17, True, False),
+    ("memcpy", 17, False, False), ("memset", None, False, False),
+])
+def test_a_fill_of_a_known_size_counts_in_32_bits(kind, size, bytewise, carried):
+    limits = CopyLimits(16, bytewise, True, True)
+    assert make_plan(kind, size, 1, "disjoint", limits).carried == carried
+
+
 @pytest.mark.seed("MEM-14", "MEM-15", "STR-15")
 def test_straight_code_of_a_volatile_copy():
     """One access after the other, in the order of their addresses, each with its alignment."""

@@ -796,6 +796,7 @@ declare {i32, i8} @g()""")
 @pytest.mark.parametrize(("load", "store", "reads", "writes"), [
     ("", "", [8, 4, 8], [8, 4, 8]), (", align 4", ", align 2", [4, 4, 4], [2, 2, 2]),
     (", align 16", "", [16, 4, 8], [8, 4, 8]), (", align 1", ", align 32", [1, 1, 1], [32, 4, 8]),
+    (f", align {1 << 30}", "", [1 << 29, 4, 8], [8, 4, 8]),  # the most that a field has
 ])
 def test_alignments_of_what_is_read_and_written(load, store, reads, writes):
     """The whole's own where none is said; a copy has one on each side."""

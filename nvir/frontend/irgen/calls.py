@@ -212,7 +212,7 @@ def _emit(
     made = _build(g, callee, direct, args, abi, bundles)
     g.events.append("attributes")
     words = _attributes(abi, len(args))
-    _attach(made, words if direct else ((), *words), () if direct else _alignments(e, abi))
+    _attach(made, words, () if direct else _alignments(e, abi))
     return made, abi, to
 
 

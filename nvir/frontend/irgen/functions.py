@@ -68,8 +68,7 @@ def _skeleton(g: IRGenState, decl: Function, function: IRFunction, abi: ABI) -> 
     _did(g, decl, "retval", slot)
     g.return_align = 0 if is_void(result) else align_of(result)
     _did(g, decl, "alignment", g.return_align)
-    g.builder.position_at_end(function.entry)
-    _did(g, decl, "insertion", function.entry)
+    _did(g, decl, "insertion", g.builder.block)  # in entry still: allocas stand at the marker
 
 
 def _did(g: IRGenState, decl: Function, name: str, outcome: object) -> None:
