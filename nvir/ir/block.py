@@ -36,8 +36,8 @@ class Block:
     """
 
     __slots__ = (
-        "_dom_first", "_dom_last", "_idom", "_loop_depth", "_name", "_preds", "_rpo_index",
-        "_succs", "aux", "first", "flags",
+        "_a_phi", "_dom_first", "_dom_last", "_idom", "_loop_depth", "_name", "_preds",
+        "_rpo_index", "_succs", "aux", "first", "flags",
         "function", "last", "line", "loc", "pragmas",
     )
     first: Instruction | None
@@ -47,6 +47,7 @@ class Block:
         self.function = function
         self.name = name
         self.first = self.last = None
+        self._a_phi: Instruction | None = None  # of the block's, where it still is one
         self.pragmas: tuple[str, ...] = ()
         self.flags: frozenset[str] = frozenset()
         self.loc: Location | None = None
@@ -116,9 +117,11 @@ class Block:
 
     @property
     def first_non_phi(self) -> Instruction | None:
-        i = self.first
+        i = self._a_phi  # of when this was asked before: passes ask for each phi that they make
+        if i is None or i.block is not self or not i.form.is_phi:
+            i = self.first
         while i is not None and i.form.is_phi:
-            i = i.next
+            self._a_phi, i = i, i.next
         return i
 
     @property

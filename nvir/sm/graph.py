@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 from nvir.analysis.components import strong_components
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 Edge = tuple[int, int, int, int]
+_EACH = 64  # passes of the search for a cycle after each of which it is looked for
 
 
 class GraphError(NvirError, ValueError):
@@ -235,23 +237,39 @@ def positive_cycle(
     """A cycle of positive weight among `nodes`, as its nodes in order, or None.
 
     `out[u]` holds `(v, weight)`, its targets all among `nodes`. Bellman-Ford for longest
-    paths from everywhere at once; the parent links close exactly when such a cycle exists,
-    so they are looked at after every pass. Passes are few when `nodes` is ordered well.
+    paths from everywhere at once, each pass over what the one before made longer; the parent links
+    close exactly when such a cycle exists, so they are looked at after every pass, after very many
+    passes once as many links were changed as there are. Passes are few when `nodes` is ordered well.
     """
     order = list(nodes)
+    place = {u: k for k, u in enumerate(order)}
     dist = dict.fromkeys(order, 0)
     parent: dict[int, int] = {}
-    changed = True
-    while changed:
-        changed = False
-        for u in order:
+    due = list(range(len(order)))  # places whose targets are to be looked at, a heap
+    passes = changes = 0
+    while due:
+        late: set[int] = set()  # places that are due in the next pass
+        queued = set(due)
+        while due:
+            here = heappop(due)
+            queued.discard(here)
+            u = order[here]
             du = dist[u]
             for v, weight in out[u]:
                 if du + weight > dist[v]:
                     dist[v] = du + weight
                     parent[v] = u
-                    changed = True
-        if changed:
+                    changes += 1
+                    there = place[v]
+                    if there <= here:
+                        late.add(there)
+                    elif there not in queued:
+                        queued.add(there)
+                        heappush(due, there)
+        passes += 1
+        due = sorted(late)
+        if changes and (passes <= _EACH or not due or changes >= len(parent)):
+            changes = 0
             cycle = _parent_cycle(parent)
             if cycle is not None:
                 return cycle

@@ -21,12 +21,14 @@ from nvir.ir.values import Constant, Value
 
 def chain(block: Block, unrolled: bool = False) -> list[Block]:
     """The blocks that become one with `block`, itself first; `unrolled`: ways out may be within."""
-    blocks = [block]
+    blocks = {block: None}
+    last = block
     while True:
-        more = _follow(blocks[-1], block, unrolled)
+        more = _follow(last, block, unrolled)
         if not more or more[-1] in blocks:
-            return blocks
-        blocks += more
+            return list(blocks)
+        blocks.update(dict.fromkeys(more))
+        last = more[-1]
 
 
 def _follow(last: Block, head: Block, unrolled: bool) -> list[Block]:

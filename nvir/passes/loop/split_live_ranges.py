@@ -14,7 +14,8 @@ Method   Loops whose pressure is at the limit or above. A value that is live int
 Needs    fresh CFG annotations, canonical loops (loop-simplify).
 Keeps    blocks and edges; declared spellings.
 Leaves   moves that copy-prop would take away again.
-Skips    carry flags, registers that asynchronous operations hold, classes that `mov` does not take.
+Skips    carry flags, registers that asynchronous operations hold, classes that `mov` does not take;
+         the inner loops of nests so deep that there would be several moves to each instruction.
 Cost     that of liveness, and of the repair of each value that is split.
 Source   The notes' phase 19, of which they say no more than the name and the purpose; Cooper,
          Simpson, "Live Range Splitting in a Graph Coloring Register Allocator", CC 1998.
@@ -31,7 +32,7 @@ from nvir.ir import Block, Function, Instruction, Loop, ScalarType, Value, form
 from nvir.ir.ssa.repair import home_of, obstacle, repair
 from nvir.passes.context import Context
 from nvir.passes.loop import region
-from nvir.passes.remarks import analysis, passed
+from nvir.passes.remarks import analysis, missed, passed
 
 SPLIT = passed(
     "LiveRangesSplit", "{values} "
@@ -39,8 +40,14 @@ SPLIT = passed(
     "in the loop, by {moves} {moves:move|moves}; "
     "pressure {pressure}, the limit is {limit}"
 )
+MANY = missed(
+    "ManyMoves", "nothing is split: the loops outside of it have {moves} moves already, and the "
+    "function {instructions} instructions"
+)
 LOW = analysis("PressureLow", "nothing is split: pressure {pressure}, the limit is {limit}")
-CODES = (SPLIT, LOW, region.NOT_CANONICAL)
+CODES = (SPLIT, MANY, LOW, region.NOT_CANONICAL)
+
+_MOVES = 4  # for each instruction of the function: the work on a nest grows as its square
 
 _MOVED = frozenset(("pred", "b16", "b32", "b64"))
 
@@ -63,15 +70,19 @@ def run(function: Function, ctx: Context) -> bool:
     held = held_in_place(function)
     code: _SplitCode | None = None
     moves: Moves = {}
+    total, size = 0, sum(map(len, function.blocks))
     for loop in loops:
         limit, most = ctx.options.limit, pressures[loop.header]
         if most < limit:
             ctx.remark(LOW, loop, pressure=most, limit=limit)
         elif not region.is_canonical(loop):
             ctx.remark(region.NOT_CANONICAL, loop, done="split")
+        elif total > _MOVES * size:
+            ctx.remark(MANY, loop, moves=total, instructions=size)
         else:
             code = code or _SplitCode(function)
             values, made = _split(loop, live, held, code, moves)
+            total += made
             if made:
                 ctx.count("moves", made)
                 ctx.remark(SPLIT, loop, values=values, moves=made, pressure=most, limit=limit)
