@@ -3,12 +3,12 @@
     python -m benchmarks.limits                       # each dimension at three sizes
     python -m benchmarks.limits --only loops --largest 100000
 
-Each size is read, verified, printed, simplified, reported, and taken through `opt -p loops` and
-printed again, in a process of its own under a limit of memory. A row tells the seconds of the
-processor (the imports aside), the largest memory, and the exponent: 1.0 where work grows as the
-size does, 2.0 where it grows as the square, against the size before it; "-" where a step took too
-little to tell. What nvir refuses is shown as its error. The exit status is 1 where something
-crashed or was killed.
+Each size is read, verified, printed, simplified, reported, taken through `opt -p loops` and
+printed again, and through the same passes under policy `documented`, in a process of its own under
+a limit of memory. A row tells the seconds of the processor (the imports aside), the largest memory,
+and the exponent: 1.0 where work grows as the size does, 2.0 where it grows as the square, against
+the size before it; "-" where a step took too little to tell. What nvir refuses is shown as its
+error. The exit status is 1 where something crashed or was killed.
 """
 
 from __future__ import annotations
@@ -93,6 +93,29 @@ def nest(n: int) -> str:
     return HEAD + kernel(f"{head}\nst.global.u32 [%a], %r0;\n{tail}", f".reg .b32 %r<{n}>;")
 
 
+def carried(n: int) -> str:
+    """Values that a loop hands on, each made of the next."""
+    first = "\n".join(f"mov.u32 %r{k}, {k};" for k in range(n))
+    body = "\n".join(f"add.u32 %r{k}, %r{k}, %r{(k + 1) % n};" for k in range(n))
+    last = "\n".join(f"add.u32 %n, %n, %r{k};" for k in range(n))
+    count = "add.u32 %c, %c, 1; setp.lt.u32 %p1, %c, %n; @%p1 bra L;"
+    return HEAD + kernel(
+        f"mov.u32 %c, 0;\n{first}\nL:\n{body}\n{count}\n{last}\nst.global.u32 [%a], %n;",
+        f".reg .b32 %c, %r<{n}>;",
+    )
+
+
+def turned(n: int) -> str:
+    """Values that change places in a loop."""
+    first = "\n".join(f"mov.u32 %r{k}, {k};" for k in range(n))
+    body = "\n".join(f"mov.u32 %r{k}, %r{k + 1};" for k in range(n - 1))
+    count = "add.u32 %c, %c, 1; setp.lt.u32 %p1, %c, %n; @%p1 bra L;"
+    return HEAD + kernel(
+        f"mov.u32 %c, 0;\n{first}\nL:\nmov.u32 %t, %r0;\n{body}\nmov.u32 %r{n - 1}, %t;\n{count}"
+        f"\nst.global.u32 [%a], %r0;", f".reg .b32 %c, %t, %r<{n}>;",
+    )
+
+
 def kernels(n: int) -> str:
     """Kernels of a module."""
     return HEAD + "".join(kernel("st.global.u32 [%a], %n;", name=f"k{k}") for k in range(n))
@@ -115,11 +138,13 @@ DIMENSIONS: dict[str, tuple[Callable[[int], str], tuple[int, ...]]] = {
     "conditions": (conditions, (400, 1_600, 6_400)),
     "loops": (loops, (500, 2_000, 8_000)),
     "nest": (nest, (60, 250, 1_000)),
+    "carried": (carried, (600, 2_400, 9_600)),
+    "turned": (turned, (600, 2_400, 9_600)),
     "kernels": (kernels, (150, 600, 2_400)),
     "initialiser": (initialiser, (10_000, 100_000, 1_000_000)),
     "braces": (braces, (10, 1_000, 100_000)),
 }
-STEPS = ("read", "print", "clean", "report", "loops")
+STEPS = ("read", "print", "clean", "report", "loops", "documented")
 
 
 def measure(text: str) -> str:
@@ -149,6 +174,8 @@ def measure(text: str) -> str:
         timed(lambda: nvir.run_passes(module, "loop-simplify,clean"))
         timed(lambda: report(module))
         timed(lambda: (nvir.run_passes(module, "loops"), nvir.print_ptx(module)))
+        module = nvir.read_ptx(text)
+        timed(lambda: nvir.run_passes(module, "loops", policy="documented"))
     except NvirError as e:
         return "refused " + str(e).partition("\n")[0][:80]
     return "done " + " ".join(f"{t:.3f}" for t in times)

@@ -239,7 +239,8 @@ def positive_cycle(
     `out[u]` holds `(v, weight)`, its targets all among `nodes`. Bellman-Ford for longest
     paths from everywhere at once, each pass over what the one before made longer; the parent links
     close exactly when such a cycle exists, so they are looked at after every pass, after very many
-    passes once as many links were changed as there are. Passes are few when `nodes` is ordered well.
+    passes once as many links were changed as there are. Passes are few where `nodes` is in a good
+    order.
     """
     order = list(nodes)
     place = {u: k for k, u in enumerate(order)}

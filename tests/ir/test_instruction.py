@@ -8,7 +8,7 @@ from nvir.ir import Instruction, integer
 from nvir.ir.builder import Builder
 from nvir.ir.module import Module
 from nvir.ir.opcodes.form import form
-from nvir.ir.types import SCALARS
+from nvir.ir.types import B32, SCALARS
 
 
 @pytest.fixture
@@ -149,3 +149,22 @@ def test_the_verifier_counts_operands(block):
     Builder(block).ret()
     with pytest.raises(VerifyError, match="'add' needs 3 operands, 2 given"):
         verify(block.function)
+
+
+def test_the_first_behind_the_phis_is_found_whatever_was_erased(block):
+    """A block remembers a phi; what is remembered may be erased, moved, or be another operation."""
+    b = Builder(block)
+    b.ret()
+    phis = [block.insert_phi(Instruction(form("phi"), (), B32, f"%{k}", ())) for k in range(4)]
+    assert block.first_non_phi is block.last
+    phis[3].erase()
+    phis[1].erase()
+    assert block.first_non_phi is block.last
+    assert [*block.phis] == [phis[0], phis[2]]
+    other = block.function.block("other")
+    phis[2].remove()
+    other.insert_phi(phis[2])
+    assert other.first_non_phi is None
+    assert block.first_non_phi is block.last
+    phis[0].set_form(form("mov.b32", "%s, %s"))
+    assert block.first_non_phi is phis[0]

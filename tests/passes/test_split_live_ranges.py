@@ -112,6 +112,30 @@ def test_copy_propagation_takes_the_moves_away_again():
     assert not any(i.form.spelling.startswith("mov.b") for i in f.instructions())
 
 
+def nest(depth: int) -> str:
+    head = "".join(f"mov.u32 %r{k}, 0;\nL{k}:\n" for k in range(depth))
+    tail = "".join(
+        f"add.u32 %r{k}, %r{k}, 1;\nsetp.lt.u32 %p1, %r{k}, 2;\n@%p1 bra L{k};\n"
+        for k in reversed(range(depth))
+    )
+    return f".reg .pred %p<2>;\n.reg .b32 %r<{depth}>;\n{head}{tail}ret;"
+
+
+@pytest.mark.parametrize(("depth", "whole"), [(4, True), (80, False)])
+def test_a_deep_nest_is_not_split_all_the_way_in(depth, whole):
+    """Each value would move at each loop that it lives through: the square of the depth."""
+    module = nvir.read_ptx(
+        f".version 8.0\n.target sm_80\n.visible .entry k()\n{{\n{nest(depth)}\n}}\n"
+    )
+    nvir.run_passes(module, "loop-simplify")
+    before = len(list(module["k"].instructions()))
+    remarks = nvir.run_passes(module, "split-live-ranges<limit=0>", verify=True)
+    many = [r for r in remarks if r.code.name == "ManyMoves"]
+    assert bool(many) is not whole
+    assert all(r.args["moves"] > 4 * r.args["instructions"] for r in many)
+    assert len(list(module["k"].instructions())) < 13 * before
+
+
 @pytest.mark.parametrize("chain", [
     ("loop-simplify", "split-live-ranges<limit=0>", "print"),
     ("loop-simplify", "loop-rotate", "split-live-ranges<limit=3>", "loop-peel"),

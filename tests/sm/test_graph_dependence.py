@@ -168,6 +168,16 @@ def test_long_chains_need_no_recursion():
     assert bounds.rec_mii == count // 2
 
 
+def test_a_ring_that_is_walked_against_its_order():
+    """Each pass over it makes one node later: n passes, of n nodes each before."""
+    count = 4_000
+    back = [(i + 1, i, 4, 1) for i in range(count - 1)]
+    edges = [*back, (0, count - 1, 4, 0), *((i, i, 4, 1) for i in range(count))]
+    bounds = minimum_ii(DependenceGraph([None] * count, edges))
+    assert bounds.rec_mii == 5  # 4 · count cycles over count - 1 iterations
+    assert len(bounds.recurrence.nodes) == count
+
+
 def test_huge_latencies():
     bounds = minimum_ii(DependenceGraph([None], [(0, 0, 10**12, 7)]))
     assert bounds.rec_mii == -(-(10**12) // 7)

@@ -227,7 +227,12 @@ class Prepared:
 
 @step("UNR-04", "prepare", "function")
 def prepare(function: Function) -> Prepared:
-    """Register pressure and the list of instructions."""
+    """Register pressure and the list of instructions; kept until the function is edited, as turns
+    ask again."""
+    return Analyses.of(function).get("documented unroll", _prepare)
+
+
+def _prepare(function: Function) -> Prepared:
     pressure = register_pressure(function, Analyses.of(function).liveness)
     most = dict.fromkeys(function.blocks, 0)
     for i, n in zip(pressure.instructions, pressure.predicates, strict=True):
@@ -236,7 +241,21 @@ def prepare(function: Function) -> Prepared:
     return Prepared(sum(len(b) for b in function.blocks), most)
 
 
+def known_trips(function: Function) -> Mapping[Block, TripCount | None]:
+    """The trip counts of all loops by their headers, kept in the same way."""
+    return Analyses.of(function).get(
+        "documented trips", lambda f: {x.header: trip_count(x) for x in natural_loops(f)}
+    )
+
+
 _FREQUENCY = re.compile(r"frequency\s+(\d+)")
+
+
+def known_frequencies(function: Function) -> Mapping[Block, int]:
+    """How often each block runs, kept in the same way."""
+    return Analyses.of(function).get(
+        "documented frequencies", lambda f: frequencies(f, known_trips(f))
+    )
 
 
 def frequencies(function: Function, trips: Mapping[Block, TripCount | None]) -> dict[Block, int]:
@@ -267,21 +286,24 @@ class PreScan:
 @step("UNR-05", "pre-scan", "function")
 def pre_scan(function: Function) -> PreScan:
     """Look at the calls before the loops; exits are looked at in loops that run more than once."""
-    found = []
-    for block in function.blocks:
-        for i in block:
-            callee = getattr(i.aux, "callee", None) if i.form.is_call else None
-            if isinstance(callee, Function) and len(callee.blocks) == 1:
-                found.append((block, callee))
+    calls = Analyses.of(function).get("documented calls", _calls)
+    found = [(block, callee) for block, callee in calls if len(callee.blocks) == 1]
     if not found:
         return PreScan()
     repeated: set[Block] = set()
+    trips = known_trips(function)
     for loop in natural_loops(function):
-        trip = trip_count(loop)
+        trip = trips[loop.header]
         if trip is None or trip.count is None or trip.count > 1:
             repeated.update(loop.blocks)
     multi = any(block in repeated and _leaves_early(callee) for block, callee in found)
     return PreScan(len(found), multi)
+
+
+def _calls(function: Function) -> list[tuple[Block, Function]]:
+    called = ((b, getattr(i.aux, "callee", None)) for b in function.blocks for i in b
+              if i.form.is_call)
+    return [(b, callee) for b, callee in called if isinstance(callee, Function)]
 
 
 def _leaves_early(callee: Function) -> bool:

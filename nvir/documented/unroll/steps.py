@@ -21,19 +21,18 @@ Nothing is transformed here.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
 import attrs
 
-from nvir.analysis.induction import trip_count
 from nvir.analysis.source_loops import has_pragma
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision, pieces_of
 from nvir.assembler.unroll.latch_exit import CountedExit, counted_exit
 from nvir.documented.unroll.facts import (
     BodyRecord,
     Prepared,
-    frequencies,
+    known_frequencies,
+    known_trips,
     prepare,
     scan_body,
     stride_fits,
@@ -395,7 +394,7 @@ class _Flow:
         self.function, self.rules, self.off = function, rules, off
         self.refusals, self.forced, self.state = refusals, forced, state
         self.loops = natural_loops(function)
-        self.trips = {x.header: trip_count(x) for x in self.loops}
+        self.trips = known_trips(function)
         self.number = turn.numbers if turn else {b: k for k, b in enumerate(function.blocks)}
         self.marked = {x.header for x in self.loops if has_pragma(x)}
         if turn is not None:  # what unrolling has marked is not what was to stay
@@ -518,6 +517,6 @@ class _Flow:
             none.partial(factor, why), step="P", pieces=pieces, iterations=rounds(T, factor)
         )
 
-    @functools.cached_property
-    def runs(self) -> dict[Block, int]:
-        return frequencies(self.function, self.trips)
+    @property
+    def runs(self) -> Mapping[Block, int]:
+        return known_frequencies(self.function)

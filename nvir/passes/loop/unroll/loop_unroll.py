@@ -182,11 +182,13 @@ def override_of(function: Function, ctx: Context) -> int:
 
 def _run(function: Function, ctx: Context) -> bool:
     record, decided, changed = UnrollRecord(), 0, False
+    refusals = Refusals(function)
+    edits = function.edits
     for turn in _turns(function, ctx):
         looking_at("")
-        if changed:
+        if edits != function.edits:
             function.analyze_cfg()
-        refusals = Refusals(function)
+            refusals, edits = Refusals(function), function.edits
         made = planned(function, ctx, refusals, turn)
         if made.guard:
             ctx.remark(GUARDED, reason=made.guard)
