@@ -7,6 +7,7 @@
     pipeline   loads so many iterations ahead; also of the unrolled loop
     apart      a version for operands that do not overlap, chosen at run time, whose loads come
                before its stores; also these of it
+    vectors    neighbouring accesses are one, in a version for aligned addresses; also of these
     converted  small branches in it become guards and selects; also these of it
 
 A candidate is a copy of the kernel under a name of its own with one such setting for each loop that
@@ -24,6 +25,7 @@ import attrs
 
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import constant_of, trip_count
+from nvir.analysis.stepped import stepped_count
 from nvir.assembler.unroll.miscounts import miscount
 from nvir.ir.block import NOUNROLL, Block
 from nvir.ir.clone import clone_function
@@ -45,6 +47,7 @@ from nvir.passes.loop.simplify.plain_test import plain_test
 from nvir.passes.loop.unroll.apply import UnrollPlan, unroll
 from nvir.passes.loop.unroll.prepare import Refusals
 from nvir.passes.loop.unroll.transform import UNROLLED
+from nvir.passes.loop.version.loop_vectorize_memory import has_neighbours, vectorize
 from nvir.passes.loop.version.loop_version import version
 from nvir.passes.registry import all_passes
 from nvir.passes.scalar import if_convert
@@ -53,6 +56,7 @@ MANY = 8  # copies beyond which the body has to be small
 REST = 64  # a mask below this is that of a remainder
 SLOW = 1 << 21  # added to the numbers of a loop that runs only where operands overlap
 LATE = 1 << 20  # added to those of a loop that does what its pipeline leaves
+TIMES = 1 << 23  # added as often as an access stands for others of its number; up to three times
 BRANCH = 16  # instructions that take the place of a branch
 BRANCHY = 40  # of a loop whose branches may be converted
 LARGEST = 2048  # instructions of an unrolled body
@@ -66,6 +70,7 @@ class LoopSetting:
     depth      iterations that loads run ahead
     free       a `nounroll` of the source is taken out
     apart      in a version for operands that do not overlap
+    vectors    with vector accesses, in a version for aligned addresses
     converted  its small branches are guards and selects
     """
 
@@ -74,6 +79,7 @@ class LoopSetting:
     free: bool = False
     apart: bool = False
     converted: bool = False
+    vectors: bool = False
 
     def __str__(self) -> str:
         parts = ["if-converted"] if self.converted else []
@@ -83,22 +89,28 @@ class LoopSetting:
             parts.append({0: "full unroll", 1: "no unroll"}.get(
                 self.unroll, f"unroll {self.unroll}"))
         parts += [f"pipeline {self.depth}"] if self.depth else []
+        parts += ["vector accesses"] if self.vectors else []
         return ", ".join(parts) or "as it is"
 
 
 # those first that win most often beside the ones before them
 SETTINGS = (
-    LoopSetting(0), LoopSetting(8), LoopSetting(apart=True), LoopSetting(None, 4), LoopSetting(2),
-    LoopSetting(16), LoopSetting(None, 1), LoopSetting(4), LoopSetting(4, apart=True),
-    LoopSetting(None, 2), LoopSetting(8, apart=True), LoopSetting(2, 1), LoopSetting(4, 1),
+    LoopSetting(0), LoopSetting(8), LoopSetting(vectors=True), LoopSetting(4, vectors=True),
+    LoopSetting(apart=True), LoopSetting(None, 4), LoopSetting(2), LoopSetting(16),
+    LoopSetting(None, 1), LoopSetting(4), LoopSetting(4, apart=True), LoopSetting(None, 2),
+    LoopSetting(8, apart=True), LoopSetting(2, 1), LoopSetting(4, 1),
     LoopSetting(None, 1, apart=True), LoopSetting(2, apart=True), LoopSetting(2, 2),
+    LoopSetting(2, vectors=True), LoopSetting(apart=True, vectors=True),
+    LoopSetting(4, apart=True, vectors=True), LoopSetting(8, vectors=True),
 )
 # of a loop of several blocks
 SEVERAL_BLOCKS = (
-    LoopSetting(0), LoopSetting(8), LoopSetting(converted=True), LoopSetting(8, converted=True),
+    LoopSetting(0), LoopSetting(8), LoopSetting(vectors=True), LoopSetting(converted=True),
+    LoopSetting(8, converted=True),
     LoopSetting(converted=True, apart=True), LoopSetting(None, 4, converted=True), LoopSetting(2),
     LoopSetting(2, converted=True), LoopSetting(4), LoopSetting(None, 1, converted=True),
     LoopSetting(4, converted=True), LoopSetting(4, converted=True, apart=True), LoopSetting(16),
+    LoopSetting(converted=True, vectors=True), LoopSetting(2, vectors=True),
 )
 
 
@@ -149,17 +161,19 @@ def loop_settings(loop: Loop, trips: int | None, most: int | None) -> Iterator[L
         fits = copies * size <= (LARGEST if copies <= MANY else LARGEST // 4)
         fits &= trips == copies > 1 if s.unroll == 0 else (
             copies == 1 or bound is None or copies < bound)
+        if s.vectors and s.unroll != 0:
+            fits &= s.converted or has_neighbours(loop, copies)
         if fits and (plain or s.converted or not (s.depth or s.apart)):
             yield s
     yield last
 
 
 def together(settings: Iterable[LoopSetting]) -> Iterator[LoopSetting]:
-    """Of a loop's settings each factor with each depth; versions apart as they are."""
+    """Of a loop's settings each factor with each depth; versions as they are."""
     found = list(settings)
-    yield from (s for s in found if s.apart)
+    yield from (s for s in found if s.apart or s.vectors)
     depths = sorted({0, *(s.depth for s in found if not s.apart)})
-    for s in (LoopSetting(), *(s for s in found if not (s.apart or s.depth))):
+    for s in (LoopSetting(), *(s for s in found if not (s.apart or s.depth or s.vectors))):
         yield from (attrs.evolve(s, depth=d) for d in depths if d or s != LoopSetting())
 
 
@@ -185,7 +199,8 @@ def attempt(
         setting = dict(settings.loops).get(str(loop.header.name))
         if setting is not None and setting.converted and not _convert(loop, ctx):
             return str(loop.header.name), "no branch in it is small enough for guards"
-    if any(s.apart or s.depth or s.unroll not in (None, 1) for _, s in settings.loops):
+    if any(s.apart or s.depth or s.vectors or s.unroll not in (None, 1)
+           for _, s in settings.loops):
         canonicalise(copy, headers={b for b in copy.blocks if b.name in dict(settings.loops)})
         for loop in Analyses.of(copy).loops:
             if loop.header.name in dict(settings.loops):
@@ -245,7 +260,7 @@ def _apply(header: Block, setting: LoopSetting, ctx: Context) -> str:
         header.pragmas += (NOUNROLL,)
     if setting.unroll is not None and setting.unroll != 1:
         found, why = _unrolled(header, setting.unroll)
-        if found is None or not (setting.depth or setting.apart):
+        if found is None or not (setting.depth or setting.apart or setting.vectors):
             return why
         clean(header.function, ctx)
         header = found
@@ -263,7 +278,28 @@ def _apply(header: Block, setting: LoopSetting, ctx: Context) -> str:
             if LEFT in b.flags:
                 for i in b:
                     i.line |= LATE
+    return _vectors(header, ctx) if setting.vectors else ""
+
+
+def _vectors(header: Block, ctx: Context) -> str:
+    """Join neighbouring accesses of a loop; "", or why there are none."""
+    row = all_passes()["loop-vectorize-memory"]
+    ctx.pass_, ctx.options = row, row.options()
+    done = vectorize(header, ctx)
+    if done is None:
+        return str(ctx.remarks[-1].args["reason"])
+    for access, group in done.made.items():
+        others = sum(number(i.line) == number(access.line) for i in group) - 1
+        access.line += TIMES * others
+    rest = Analyses.of(header.function).loop(done.rest) if done.rest is not None else None
+    for i in (i for b in (rest.blocks if rest is not None else ()) for i in b):
+        i.line |= SLOW
     return ""
+
+
+def number(line: int) -> int:
+    """The number of what an instruction comes of."""
+    return line & (TIMES - 1) & ~LATE
 
 
 def _unrolled(header: Block, factor: int) -> tuple[Block | None, str]:
@@ -277,6 +313,8 @@ def _unrolled(header: Block, factor: int) -> tuple[Block | None, str]:
         return None, refused[0].text(refused[1])
     before = set(function.blocks)
     header.pragmas = tuple(p for p in header.pragmas if p != NOUNROLL)
+    if not factor and trip_count(loop) is None:  # by copies with all their tests, which fold
+        factor = stepped_count(loop) or 0
     done = unroll(function, {header: UnrollPlan(factor or None)}, refusals)[header]
     function.analyze_cfg()
     if not done.copies:
@@ -290,8 +328,13 @@ def _unrolled(header: Block, factor: int) -> tuple[Block | None, str]:
 
 def known_trips(kernel: Function) -> dict[str, int]:
     """Of each loop whose count is known, by its header's name."""
-    trips = {str(x.header.name): trip_count(x) for x in Analyses.of(kernel).loops}
-    return {k: t.count for k, t in trips.items() if t is not None and t.count is not None}
+    found = {}
+    for loop in Analyses.of(kernel).loops:
+        trip = trip_count(loop)
+        count = trip.count if trip is not None else stepped_count(loop)
+        if count is not None:
+            found[str(loop.header.name)] = count
+    return found
 
 
 def most_trips(kernel: Function) -> dict[str, int]:

@@ -23,7 +23,7 @@ from nvir.sm.body import BodyInstruction, BodyLoop, MachineBody
 from nvir.sm.profile import Profile, resource_bound
 from nvir.sm.simulate.body import OPERANDS_READ, awaited
 from nvir.tune.assembled import BUILT
-from nvir.tune.candidates import LATE
+from nvir.tune.candidates import number
 from nvir.tune.weights import RunWeights
 
 BRANCH = 5  # cycles of a taken branch where no stall count says it
@@ -133,7 +133,7 @@ class _Walk:
                 self._issue(i)
             else:
                 self._depend(i)
-            self.within = owners.get(i.line & ~LATE, self.within if i.line >= BUILT else "")
+            self.within = owners.get(number(i.line), self.within if i.line & BUILT else "")
             shares[self.within] += (self.time - before) * times  # type: ignore[assignment]  # cycles
         self.spent[key] += (self.time - start) * times
         self.busy[key] += self.bounds[b] * times

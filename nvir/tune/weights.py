@@ -24,7 +24,7 @@ from nvir.ir.function import Function
 from nvir.sm.body import BodyBlock, BodyLoop, MachineBody
 from nvir.sm.profile import Profile
 from nvir.tune.assembled import BUILT
-from nvir.tune.candidates import LATE, SLOW
+from nvir.tune.candidates import LATE, SLOW, TIMES, number
 
 ASSUMED = 64
 SPREAD = 16  # counts over which an assumed one is averaged
@@ -118,10 +118,12 @@ def anchor(loops: Sequence[KernelLoop], single: Mapping[int, int]) -> None:
 
 
 def _lines(block: BodyBlock, profile: Profile) -> Counter[int]:
-    found = Counter(i.line & ~LATE for i in block.instructions)
+    found: Counter[int] = Counter()
     for i in block.instructions:
+        times = 1 + i.line // TIMES
+        found[number(i.line)] += times
         if profile.has(i.opcode) and profile.units[profile.operation(i.opcode).unit].ordered:
-            found[-(i.line & ~LATE)] += 1
+            found[-number(i.line)] += times
     return found
 
 
@@ -230,7 +232,7 @@ class _Dealing:
         for b in sorted(m.blocks, reverse=True):
             block = self.body.blocks[b]
             if m.header in block.succs and block.instructions:
-                line = block.instructions[-1].line & ~LATE
+                line = number(block.instructions[-1].line)
                 found = [x for x in self.loops if line in x.numbers]
                 return min(found, key=lambda x: len(x.numbers), default=None)
         return None

@@ -484,7 +484,7 @@ def test_other_commands_tune_as_well(tmp_path):
     assert document["tune"]["schema"] == "nvir.tune/1"
     settings = [c["settings"]["loops"] for c in document["tune"]["kernels"][0]["candidates"]]
     assert {"LOOP": {"unroll": 4, "depth": 0, "free": False, "apart": False,
-                     "converted": False}} in settings
+                     "converted": False, "vectors": False}} in settings
 
 
 @pytest.mark.parametrize(("args", "message"), [

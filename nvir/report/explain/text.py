@@ -44,6 +44,7 @@ _LABELS = {
     "loop-rotate": "rotate", "loop-simplify": "simplify", "hot-cold-in-loop": "order",
     "split-live-ranges": "split", "loop-pipeline": "pipeline", "loop-fuse": "fuse",
     "strength-reduce": "reduce", "gemm-pipeline": "tiles", "loop-version": "version",
+    "loop-vectorize-memory": "vectors",
 }
 
 

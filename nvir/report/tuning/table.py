@@ -221,6 +221,8 @@ def _of_loop(setting: LoopSetting, copies: int) -> Iterator[tuple[str, str]]:
     """
     if setting.apart:
         yield "`__restrict__` on the pointers of the loop", ""
+    if setting.vectors:
+        yield "`float2` or `float4` for its neighbouring accesses (or take the PTX)", ""
     if setting.converted:
         yield "small `if`s of the loop as `c ? a : b` (or take the PTX)", ""
     if setting.free and copies == 1:

@@ -67,7 +67,7 @@ def _in_words(k: KernelTuning, module: Module) -> list[Choices]:
     found = []
     for settings in (c.settings for c in gains):
         said = [s for _, s in settings.loops if s.unroll is not None or s.free]
-        silent = any(s.depth or s.converted for _, s in settings.loops)
+        silent = any(s.depth or s.converted or s.vectors for _, s in settings.loops)
         if not silent and len(pragmas(module, k.name, settings)) == len(said):
             found.append(settings)
     return found

@@ -56,6 +56,7 @@ from nvir.passes.loop.version.extent import (
     place,
     reorders,
 )
+from nvir.passes.loop.version.fork import fork
 from nvir.passes.remarks import missed, passed
 
 VERSIONED = passed(
@@ -339,27 +340,13 @@ class _Version:
     def _copy(
         self, area: CopyRegion, right: Value, code: list[Instruction], shift: int
     ) -> Block:
-        header, entry = self.header, area.preheader
-        function = header.function
         ((_, out),) = area.exits()
-        copies = region.copy_region([header])
-        fast: Block = copies[header]
-        ways = []
-        for name, block in (("apart", fast), ("overlap", header)):
-            way = function.block(f"{header.name}.{name}")
-            Builder(way).br(block)
-            for p in block.phis:
-                p.set_incoming(
-                    [v for v, _ in p.incoming], [way if x is entry else x for x in p.aux]
-                )
-            ways.append(way)
-        assert entry.last is not None
-        entry.last.erase()
-        Builder(entry).cond_br(right, ways[0], ways[1])
+        copies, way = fork(area, right, ("apart", "overlap"))
+        fast: Block = copies[self.header]
         fast.flags |= {DISJOINT}
         sums = [[copies[code[n - shift]] for n in some] for some in self.found.sums]
         if sums:
-            self._in_registers(sums, fast, ways[0], out)
+            self._in_registers(sums, fast, way, out)
         return fast
 
     def _in_registers(
