@@ -50,6 +50,7 @@ from nvir.passes.loop.pipeline.feasible import (
     Obstacle,
     annotate,
     feasible,
+    operand_count,
 )
 from nvir.passes.loop.pipeline.loop_pipeline import LARGEST
 from nvir.passes.policies import PipelineSlots, slots_of
@@ -69,7 +70,7 @@ from nvir.sm.latency import (
     stall_cycles,
 )
 from nvir.sm.loopgraph import LoopGraph, loop_graph, machine_graph
-from nvir.sm.machine import Expansion
+from nvir.sm.machine import unit_of
 from nvir.sm.mii import minimum_ii
 from nvir.sm.profile import Profile
 from nvir.sm.schedule.driver import modulo_schedule
@@ -173,13 +174,13 @@ def _own_class(i: Instruction, profile: Profile) -> int:
 def _source_class(i: Instruction, said: Mapping[tuple[Instruction, int], int]) -> int:
     """The class of operand 1, the first source: as annotated, else that of its register."""
     if not i.operands:
-        note("LAT-04", "1 past the end", SKIP, opcode=i.form.spelling, count=0, index=1)
+        note("LAT-04", "1 past the end", SKIP, opcode=i.form.spelling, count=1, index=1)
         _classed(i, 1, SKIP)
         return SKIP
     v = i.operands[0]
     outside = v.definer is None and not isinstance(v, Constant)
     register = UNIFORM if outside else DEFAULT_CLASS
-    made = said.get((i, 0))
+    made = said.get((i, 1))
     if made is None:
         made = register_class_latency(register)
         note("LAT-05", "1 class of a register", made, opcode=i.form.spelling, operand=v,
@@ -191,7 +192,7 @@ def _source_class(i: Instruction, said: Mapping[tuple[Instruction, int], int]) -
 def _classed(i: Instruction, index: int, made: int) -> None:
     """What ClassifyLatency is given and what it says."""
     note("LAT-01", "1 class", made, opcode=i.form.name, secondary=".".join(i.form.mods),
-         operands=i.operands, count=len(i.operands), index=index)
+         operands=i.operands, count=operand_count(i), index=index)
 
 
 @step("SWP-06", "2 noted check", "classes")
@@ -238,7 +239,9 @@ def class_graph(
         if k in carried:
             op = plain.operations[a]
             first = next(iter(op.parent.operands), None)
-            both = machine.operation(op.family or "").unit, _unit_of(first, machine)
+            made = None if first is None or first.definer is None else first.definer
+            both = (machine.operation(op.family or "").unit,
+                    None if made is None else unit_of(made, machine))
             cycles = stall(
                 cycles, classes[op.parent], machine, f"{names[a]} to {names[b]}", both)
         edges.append((a, b, cycles, far))
@@ -265,16 +268,6 @@ def stall(
     """Cycles from a producer to its reader: the machine's, capped by the classes of its operands
     0 and 1 and by the units that make them."""
     return stall_cycles(cycles, of.result, of.source, machine, units)
-
-
-def _unit_of(v: Value | None, machine: Profile) -> str | None:
-    """The unit whose operation makes a value, in the loop or in front of it."""
-    if v is None or v.definer is None:
-        return None
-    made = Expansion(machine, strict=False)
-    made.add(v.definer)
-    family = made.operations[-1].family if made.operations else None
-    return None if family is None else machine.operation(family).unit
 
 
 def _pipe_told(code: int, machine: Profile, unit: str | None) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import attrs
@@ -15,9 +16,9 @@ from nvir.documented.hoist.prepare import analyses_again
 from nvir.documented.hoist.stages import iteration_limit
 from nvir.documented.pipelining import phase_24
 from nvir.documented.unroll.facts import pre_scan, prepare
-from nvir.documented.unroll.steps import BLOCKS_LEAST, Rules, documented_decisions
+from nvir.documented.unroll.steps import BLOCKS_LEAST, Rules, UnrollFlow
 from nvir.ir import Block, Function, Loop
-from nvir.ir.text.trace import note, step
+from nvir.ir.text.trace import Trace, note, step
 from nvir.passes.context import Context
 from nvir.passes.loop.unroll.loop_unroll import NEVER, override_of
 from nvir.passes.loop.unroll.prepare import Refusals
@@ -111,17 +112,27 @@ def unrolling(
     function: Function, ctx: Context, loops: list[Loop], refusals: Refusals, forced: bool,
     turn: Turn | None = None,
 ) -> dict[Block, UnrollDecision]:
-    rules = rules_of(ctx)
-    if turn is None or turn.first:
-        note("UNR-02", "initialise", "the knobs are read", function=function,
-             loops=len(loops) if turn is None else len(ctx.analyses(function).loops))
+    flow = None if turn is None else turn.kept.get("flow")
+    if flow is None:
+        with nullcontext() if turn is None or turn.first else Trace():  # told once
+            flow = _flow(function, ctx, refusals, forced, turn)
+        if turn is not None:
+            turn.kept["flow"] = flow
+    return {h: as_asked(h, v) for h, v in flow.decisions(x.header for x in loops).items()}
+
+
+def _flow(
+    function: Function, ctx: Context, refusals: Refusals, forced: bool, turn: Turn | None
+) -> UnrollFlow:
+    """What is known of a function before its loops are looked at."""
+    rules, loops = rules_of(ctx), ctx.analyses(function).loops
+    note("UNR-02", "initialise", "the knobs are read", function=function, loops=len(loops))
     state = prepare(function)
     scan = pre_scan(function)
-    if scan.inlinable_calls:
+    if scan.inlinable_calls and (turn is None or turn.first):
         ctx.count("inlinable_calls", scan.inlinable_calls)
     off = frozenset(x.header for x in loops if ctx.knob("block-nounroll", x.header))
-    decided = documented_decisions(function, rules, off, refusals, forced, state, turn)
-    return {h: as_asked(h, v) for h, v in decided.items()}
+    return UnrollFlow(function, rules, off, refusals, forced, state, turn)
 
 
 # ----------------------------------------------------------------- hoisting

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
@@ -58,17 +58,20 @@ class PipelineSlots:
 
 @attrs.frozen
 class Turn:
-    """The loops that are decided at once, where policies decide in turn.
+    """One loop's turn, where policies decide on a loop when those behind it have been unrolled.
 
-    headers   theirs
+    header    its
     numbers   of all blocks, before any loop was unrolled
     marked    headers with a mark that was there before; unrolled loops have it, too
+    first     the function's first turn
+    kept      what the policy worked out of the function, emptied when that changes
     """
 
-    headers: frozenset[Block]
+    header: Block
     numbers: Mapping[Block, int]
     marked: frozenset[Block]
     first: bool = True
+    kept: dict[str, Any] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -80,7 +83,7 @@ class DecisionPolicy:
     pipelining  the slots of a loop of one block, given the level at which loads hit, or why it has
                 none; None leaves it to loop-pipeline's own model
     hoisted     what an instance of licm does when all has moved
-    in_turn     a loop is decided when those inside of it have been unrolled
+    in_turn     a loop is decided when those behind it in reverse post-order have been unrolled
     """
 
     unroll_guard: Callable[[Function, Context], str]

@@ -87,8 +87,11 @@ def _documented(f: Function, module: Module, knobs: Knobs) -> dict[str, UnrollDe
 
     ctx = Context(module, knobs)
     ctx.function = prepared(f, module)
-    ctx.pass_ = all_passes()["loop-unroll"]
-    ctx.options = ctx.pass_.options()
+    for name in ("loop-simplify", "loop-unroll"):  # phase 18, whose form phase 22 is asked about
+        ctx.pass_ = all_passes()[name]
+        ctx.options = ctx.pass_.options()
+        if name == "loop-simplify":
+            ctx.pass_.run(ctx.function, ctx)
     made = planned(ctx.function, ctx)
     if made.guard:
         return {x.header.name: UnrollDecision(reason=made.guard) for x in natural_loops(f)}

@@ -82,6 +82,14 @@ def class_cycles(profile: Profile, code: int) -> int:
     return profile.latencies[profile.units[row.unit].writes].to["any"]
 
 
+def unit_cycles(profile: Profile, code: int, unit: str | None) -> int:
+    """Typical cycles of an operation of a class: of its own unit where that is of the class, which
+    several share (uniform loads that of textures, FP32 that of memory), else those of the class."""
+    if unit is None or profile.units[unit].latency_class != code:
+        return class_cycles(profile, code)
+    return profile.latencies[profile.units[unit].writes].to["any"]
+
+
 # -- the classifier over Ori opcode numbers
 
 OPCODE_MASK = 0xFFFF_CFFF  # bits 12 and 13 are modifiers
@@ -255,14 +263,14 @@ def _sass_class(operation: str, profile: Profile) -> int:
 TEXTURE_OPCODE = 0xF3
 _BY_KIND = {
     OpKind.LOAD: 0x3C, OpKind.STORE: 0x3E, OpKind.ATOMIC: 0x49, OpKind.BARRIER: 0x5B,
-    OpKind.MATRIX: 0x135, OpKind.ASYNC_MATRIX: 0xB7,
+    OpKind.ARRIVE: 0x5B, OpKind.FENCE: 0x5B, OpKind.MATRIX: 0x135, OpKind.ASYNC_MATRIX: 0xB7,
 }
-_BY_CLASS = {SIMPLE: 0x03, MULTIPLY: 0x23, SPECIAL: 0x55, MEMORY: 0x56}  # of arithmetic
+_BY_CLASS = {SIMPLE: 0x03, MULTIPLY: 0x23, SPECIAL: 0x55, MEMORY: 0x56}  # of other arithmetic
 
 
 def family_named(operation: str) -> Family | None:
     """The family of opcodes that an operation by name falls into; None where the notes name none:
-    FP64, half precision, conversions, addresses."""
+    FP64, half precision, conversions, addresses, exchanges between lanes, asynchronous copies."""
     found = find_row(operation)
     if found is None:
         return None
@@ -270,7 +278,11 @@ def family_named(operation: str) -> Family | None:
     if row.memory in ("texture", "surface"):
         opcode: int | None = TEXTURE_OPCODE
     else:
-        opcode = _BY_KIND.get(row.kind) or _BY_CLASS.get(latency_class(operation))
+        opcode = _BY_KIND.get(row.kind)
+        if opcode is None and row.pure:
+            code = latency_class(operation)
+            bits = code == SPECIAL and row.kind not in (OpKind.SPECIAL, OpKind.DIVIDE)
+            opcode = 0x03 if bits else _BY_CLASS.get(code)
     return None if opcode is None else _BY_OPCODE[opcode]
 
 

@@ -56,6 +56,14 @@ def machine(
     return expand(function.blocks, profile, strict=strict).operations
 
 
+def unit_of(i: Instruction, profile: Profile) -> str | None:
+    """The unit of an instruction's last operation; None where it has none."""
+    made = Expansion(profile, strict=False)
+    made.add(i)
+    family = made.operations[-1].family if made.operations else None
+    return None if family is None else profile.operation(family).unit
+
+
 def expand(
     blocks: Iterable[Block], profile: Profile, *, strict: bool = False
 ) -> Expansion:

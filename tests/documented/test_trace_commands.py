@@ -61,8 +61,10 @@ def test_simplification_peels_joins_latches_asks_again_and_then_makes_preheaders
     lines = traced(tmp_path, text, "opt", "-p", options)
     steps = [" ".join(x.removeprefix("L: ").split(" (")[0].split()[:3]) for x in lines]
     assert [x for x in steps if x.startswith("P18")] == [
-        "P18-01 guard", "P18-02 peeling", "P18-03 latch", "P18-01 guard, again",
-        "P18-04 single entries", "P18-05 preheader"]
+        "P18-01 guard", "P18-02 peeling", "P18-03 several latches", "P18-03 latch",
+        "P18-01 guard, again", "P18-04 single entries", "P18-05 headers visited",
+        "P18-05 preheader"]
+    assert "P18-03 several latches (loops [L]): [L]" in lines
     assert f"P18-01 guard, again (level {level}): True" in lines
     off = traced(tmp_path, text, "opt", "-p", options, "--knob", "LoopMakeSingleEntry=0")
     assert any("P18-03 latch" in x for x in off)
@@ -77,7 +79,11 @@ def test_what_is_not_simplified_is_an_event_too(tmp_path):
     sideways = HEAD + "setp.eq.s32 %p2, %r1, 0; @%p2 bra M;\nL: add.s32 %r3, %r3, 1;\nM: " + STEP \
         + "@%p1 bra L;\n" + END
     lines = traced(tmp_path, sideways, "opt", "-p", "loop-simplify")
-    assert any(x.startswith("P18-06 several entries (source ") for x in lines)
+    rows = [x.split()[0] for x in lines]
+    assert rows[rows.index("P18-04"):][:2] == ["P18-04", "P18-06"]  # single entries are asked first
+    lines = traced(tmp_path, sideways, "opt", "-p", "loop-simplify", "--knob",
+                   "LoopMakeSingleEntry=0")
+    assert not any("P18-06" in x for x in lines)
     apart = HEAD + "mov.u32 %r4, %tid.x; setp.eq.s32 %p2, %r4, 0; @%p2 bra X;\nL: " + STEP + \
         "@%p1 bra L;\nX:" + END
     lines = traced(tmp_path, apart, "opt", "-p", "loop-simplify<convergent>")
@@ -497,7 +503,7 @@ def test_phase_24_tells_how_it_came_to_a_class(tmp_path):
         "LAT-03 1 family (opcode mul.lo.u32, family integer multiply, numbers [0x23, 0x23], "
         "index 0, by_rule 10): 10",
         "LAT-07 1 no family (opcode add.f64, known True, default 6): 16",
-        "LAT-04 1 past the end (opcode add.u32, count 2, index 3): 1",
+        "LAT-04 1 past the end (opcode add.u32, count 3, index 4): 1",
         "LAT-05 1 class of a register (opcode mov.u32, operand %ctaid.x, register_class 5): 20",
     ):
         assert told in lines

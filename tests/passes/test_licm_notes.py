@@ -295,7 +295,11 @@ def test_simple_and_other_loops_are_called_differently():
     assert [(b.name, m) for b, m in stages.calls(loop_of(single("")))] == [
         ("L", Mode.HEADER), ("L", Mode.LATCH)
     ]
-    for module, told in ((single(""), ["simple"]), (nested(), ["simple", "several"])):
+    for module, told in (
+        (single(""), [True]), (nested(), [True, False]),
+        (nvir.read_ptx(HEADER + "L: setp.gt.u32 %p3, %r2, 3; @%p3 bra S; add.s32 %r4, %r4, 3;\nS: "
+                       + STEP + TAIL), [False]),  # of one depth, and several blocks
+    ):
         with Trace() as trace:
             run(module)
         assert [e.outcome for e in trace.of("LIC-08")] == told
@@ -1062,6 +1066,8 @@ st.global.u32 [%rd1], %r4; ret;
     run = [(e.at, e.inputs["block"]) for e in trace.of("LIC-05") if e.step == "block"]
     assert run[:4] == [("IN", "IN"), ("IN", "IN"), ("OUT", "OUT"), ("OUT", "IN")]
     assert len(run) == 5  # the latch
+    looked = [e.inputs["items"] for e in trace.of("LIC-17") if e.at == "OUT"]
+    assert "add.s32 %r4 (line 9)" in str(looked[1])  # at the block itself, that lost nothing
     (nested,) = trace.of("LIC-31")
     assert nested.inputs["body"] == nested.inputs["header"] > 0
 

@@ -73,6 +73,7 @@ from nvir.passes.loop.unroll.remarks import (
 )
 from nvir.passes.loop.unroll.wishes import overridden
 from nvir.passes.registry import all_passes
+from nvir.report.facts import unrolling
 
 HEADER = """.version 8.0
 .target sm_80
@@ -193,11 +194,10 @@ def test_the_phase_is_found_by_its_dump_name_and_runs_in_order():
     assert [e.row for e in trace[:6]] == ["UNR-01", "UNR-03", "UNR-02", "UNR-04", "UNR-05",
                                           "UNR-07"]
     assert [e.at for e in trace if e.row == "UNR-45"] == ["M", "L"]
-    assert {e.at for e in trace[6:-7]} == {"M", "L"}
-    rows = [e.row for e in trace]
-    last = rows[len(rows) - rows[::-1].index("UNR-45"):]
-    assert set(last[:-7]) == {"UNR-40", "UNR-41", "UNR-53"}
-    assert last[-7:] == ["UNR-38", "UNR-41", "UNR-38", "UNR-41", "UNR-44", "UNR-02", "UNR-02"]
+    assert {e.at for e in trace[6:-3]} == {"M", "L"}
+    assert [(e.row, e.at) for e in trace if e.row in ("UNR-45", "UNR-38", "UNR-44", "UNR-02")] == [
+        ("UNR-02", ""), ("UNR-45", "M"), ("UNR-38", "M"), ("UNR-45", "L"), ("UNR-38", "L"),
+        ("UNR-44", ""), ("UNR-02", ""), ("UNR-02", "")]  # one is done before the next is looked at
     assert [(e.step, e.at) for e in trace.of("UNR-02")] == [
         ("initialise", ""), ("run", ""), ("clean-up", "")]
     assert str(trace.of("UNR-04")[0]).startswith("UNR-04 prepare (function k): instructions ")
@@ -254,6 +254,59 @@ def test_inner_loops_come_first():
     assert list(verdicts(nest)) == ["N", "M", "L"]
 
 
+NEST = """mov.u32 %r2, 0;
+L: mov.u32 %r6, 0;
+M: shl.b32 %r8, %r6, 2; add.s32 %r3, %r3, %r8; add.s32 %r6, %r6, 1; setp.lt.s32 %p2, %r6, 2;
+@%p2 bra M;
+add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, OUTER; @%p1 bra L;
+mov.u32 %r7, 0;
+N: mad.lo.s32 %r3, %r3, %r4, %r4; add.s32 %r7, %r7, 1; setp.lt.s32 %p3, %r7, %r1; @%p3 bra N;
+"""
+
+
+@pytest.mark.seed("UNR-06", "UNR-12", "UNR-44")
+def test_loops_have_their_turn_and_every_command_decides_alike():
+    """The last header in reverse post-order first, each done before the next is looked at; a loop
+    around one that is gone is scanned with its copies, whoever asks."""
+    for outer in ("2", "%r1"):
+        text = NEST.replace("OUTER", outer)
+        with Trace() as trace:
+            run(text)
+        done = [(e.row, e.at) for e in trace if e.row in ("UNR-45", "UNR-38")]
+        whole = [("UNR-38", "L")] if outer == "2" else []
+        assert done == [("UNR-45", "N"), ("UNR-38", "N"), ("UNR-45", "M"), ("UNR-38", "M"),
+                        ("UNR-45", "L"), *whole]
+        for row in ("UNR-03", "UNR-04", "UNR-05", "UNR-07"):
+            assert sum(e.row == row and (e.function, e.step) == ("k", trace.of(row)[0].step)
+                       for e in trace) == 1  # told once
+        module = nvir.read_ptx(HEADER + text + END)
+        before = nvir.print_ir(module)
+        said = unrolling(module["k"], module, "sm_80", "documented")
+        assert nvir.print_ir(module) == before
+        verdict = {e.at: e.outcome for e in trace.of("UNR-45")}
+        assert {h: (d.action, d.size) for h, d in said.items()} == {
+            h: (d["action"], d["size"]) for h, d in verdict.items()}
+        assert (said["M"].action, said["L"].size) == ("full", 2 * 5 + 4)
+
+
+@pytest.mark.seed("UNR-40", "UNR-19")
+def test_one_bound_stands_for_the_tests_and_a_small_body_has_its_step():
+    for test, step, start, sense, told in (
+        ("lt.s32", "1", "0", "LT (0x5ffffffd)", "sub.s32"),
+        ("gt.s32", "-1", "900", "GT (0x5ffffffc)", "add.s32"),
+        ("ne.s32", "2", "0", "by distance", "more than 6 from the bound"),
+    ):
+        with Trace() as trace:
+            run(loop(MAD, test=test, step=step, start=start))
+        (event,) = trace.of("UNR-40")
+        assert (event.inputs["sense"], event.outcome) == (sense, told)
+    for body, small in (("", True), (MAD, False)):
+        with Trace() as trace:
+            run(loop(body, 3))
+        (event,) = trace.of("UNR-19")
+        assert (event.inputs["small"], event.outcome) == (small, 3 if small else 0)
+
+
 # ------------------------------------------------------------------- steps A to D
 
 NOUNROLL = '.pragma "nounroll";'
@@ -287,10 +340,11 @@ def test_four_causes_and_the_master_knob_give_11():
     assert verdict(loop(MAD, pragma=NOUNROLL)).code is UnrollCode.NOUNROLL
     assert verdict(loop(MAD), off="L").code is UnrollCode.NOUNROLL
     assert verdict(loop(MAD), enabled=False).code is UnrollCode.NOUNROLL
-    f = kernel(loop(MAD))
-    header = next(b for b in f.blocks if b.name == "L")
-    f.marks[header.first] = {"nounroll"}
-    assert documented_decisions(f, Rules())[header].code is UnrollCode.NOUNROLL
+    for at, code in ((0, UnrollCode.NOUNROLL), (1, None), (2, UnrollCode.NOUNROLL), (3, None)):
+        f = kernel(loop(MAD))  # two phis, and what the machine has for the first instruction
+        header = next(b for b in f.blocks if b.name == "L")
+        f.marks[list(header)[at]] = {"nounroll"}
+        assert documented_decisions(f, Rules())[header].code is code
 
 
 @pytest.mark.seed("UNR-10", "UNR-45", "IR-14")

@@ -26,6 +26,7 @@ from nvir.sm.latency import (
     register_class_latency,
     stall_cap,
     stall_cycles,
+    unit_cycles,
 )
 from nvir.sm.profile import PROFILES, profile
 
@@ -187,12 +188,14 @@ def test_register_classes():
     ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 0x135),
     ("tex.2d.v4.f32.f32", 0xF3), ("add.s32", 0x03), ("mul.lo.s32", 0x23), ("shl.b32", 0x23),
     ("ex2.approx.f32", 0x55), ("fma.rn.f32", 0x55), ("add.f64", None), ("cvt.s32.f32", None),
-    ("frobnicate", None),
+    ("frobnicate", None), ("popc.b32", 0x03), ("brev.b32", 0x03), ("div.rn.f32", 0x55),
+    ("membar.gl", 0x5B),
+    ("shfl.sync.bfly.b32", None), ("vote.sync.any.pred", None), ("bfe.u32", 0x23),
 ])
 def test_an_operation_by_name_has_its_family(operation, first):
     found = family_named(operation)
     assert (None if found is None else found.first) == first
-    last = {0x03: 0x24, 0x55: 0x55 if operation.startswith("ex2") else 0x6F, 0xF3: 0x106}
+    last = {0x03: 0x24, 0x55: 0x55 if operation.startswith(("ex2", "div")) else 0x6F, 0xF3: 0x106}
     assert found is None or found.last == last.get(first, first)
 
 
@@ -272,6 +275,14 @@ def test_class_cycles_come_from_the_profile(name):
 
 
 @pytest.mark.seed("LAT-08")
+def test_operations_of_one_class_have_the_cycles_of_their_units():
+    """Uniform loads share class 20 with textures, FP32 class 12 with memory."""
+    assert class_cycles(SM_80, 20) == unit_cycles(SM_80, 20, "texture") == 436
+    assert unit_cycles(SM_80, 20, "load_constant") == 8
+    assert unit_cycles(SM_80, 12, "fma") < unit_cycles(SM_80, 12, None) == class_cycles(SM_80, 12)
+    assert unit_cycles(SM_80, 26, "fma") == class_cycles(SM_80, 26)  # of another class
+
+
 def test_class_cycles_differ_between_machines():
     assert class_cycles(SM_80, 26) == 33
     assert class_cycles(profile("sm_90"), 26) == 40

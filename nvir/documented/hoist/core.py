@@ -93,10 +93,9 @@ class Core:
 
     def boundaries(self, region: HoistRegion) -> Boundaries:
         permitted = self.knobs(region.loop.header).permitted
-        depths, loop = self.prepared.depths, region.loop
-        here, deepest = depths[loop.header], max(depths[b] for b in loop.blocks)
-        note("LIC-08", "depths", "simple" if here == deepest else "several", header=here,
-             deepest=deepest)
+        here = region.loop.header.rpo_index
+        last = max(b.rpo_index for b in region.loop.blocks)
+        note("LIC-08", "simple", here == last, header=here, last=last)
         return analyze_boundaries(
             region.loop, permitted, region.hazards, self.prepared.depths
         )
@@ -110,13 +109,13 @@ class Core:
         loop = region.loop
         children = self.within[loop.header]
         by_block: dict[Block, list[Instruction]] = {}
-        deeper = {b for x in children for b in x.blocks}
-        deeper -= {x.header for x in children if self.markers[x.header] == CLEARED}
+        lost: dict[Block, list[Instruction]] = {}  # by loops inside: it stands in their preheaders
+        deeper = {b for x in children for b in x.blocks} - {x.header for x in children}
         moved = self.nest.moved
         for i in region.items:
             at = moved.get(i)
             if at is not None:
-                by_block.setdefault(at.header, []).append(i)
+                lost.setdefault(at.header, []).append(i)
             elif i.block not in deeper:
                 assert i.block is not None
                 by_block.setdefault(i.block, []).append(i)
@@ -131,15 +130,18 @@ class Core:
             if inner is not None and not self._leaves_twice(inner, loop):
                 note("LIC-30", "call left out", "what left the loop inside stays", block=b)
                 continue
-            items = [i for i in by_block.get(b, ()) if i not in gone]
-            note("LIC-05", "block", f"marker {self.markers[b]:#x}", block=b, mode=mode)
-            self.markers[b] = loop.header.rpo_index
-            verdict, found = self._block(items, b, mode, region, block, legal, gone)
-            if found:
-                gone.update(found)
-                chosen = verdict
-            elif tried is None or not (verdict.pays or legal.isdisjoint(items)):
-                tried = verdict
+            for what, part in (("lost inside", lost.get(b)), ("block", by_block.get(b, []))):
+                if part is None:
+                    continue
+                items = [i for i in part if i not in gone]
+                note("LIC-05", what, f"marker {self.markers[b]:#x}", block=b, mode=mode)
+                self.markers[b] = loop.header.rpo_index
+                verdict, found = self._block(items, b, mode, region, block, legal, gone)
+                if found:
+                    gone.update(found)
+                    chosen = verdict
+                elif tried is None or not (verdict.pays or legal.isdisjoint(items)):
+                    tried = verdict
         leaving = closed([i for i in region.invariant if i in gone], region)
         decided = chosen or tried
         assert decided is not None
@@ -184,7 +186,7 @@ class Core:
         middle = k.middle and mode in (Mode.DOMINATED, Mode.NOT_DOMINATED)
         return verdict, leaves(
             items, marks, legal, verdict.pays,
-            lambda i: (eager and is_fetch(i.form)) or (middle and not self.of.scoreboard(i.form))
+            lambda i: (eager and is_fetch(i.form)) or (middle and not self.of.scoreboard(i))
             or bool(k.const_mode and i.form.space == "const"),
         )
 
@@ -225,8 +227,8 @@ class Core:
 
     def _waiting(self, loop: Loop) -> Fraction:
         """The share of a loop's instructions, in percent, that a scoreboard guards."""
-        forms = [i.form for b in loop.blocks for i in b if not i.form.op.pseudo]
-        return Fraction(100 * sum(self.of.scoreboard(f) for f in forms), len(forms))
+        items = [i for b in loop.blocks for i in b if not i.form.op.pseudo]
+        return Fraction(100 * sum(map(self.of.scoreboard, items)), len(items))
 
     def _texture(self, region: HoistRegion) -> str:
         fetches = region.fetches
@@ -248,17 +250,20 @@ def idom_steps(i: Instruction, loop: Loop, limit: int) -> int:
 
 def latencies(ctx: Context, noop: Callable[[Form], bool]) -> Latencies:
     """Latencies of the run's machine profile, worked out once a form."""
-    from nvir.sm.latency import CONVERT, GLOBAL, SPECIAL, TEXTURE, class_cycles, latency_class
+    from nvir.sm.latency import CONVERT, GLOBAL, SPECIAL, TEXTURE, latency_class, unit_cycles
+    from nvir.sm.machine import unit_of
 
     known: dict[Form, tuple[float, bool]] = {}
 
-    def facts(form: Form) -> tuple[float, bool]:
-        found = known.get(form)
+    def facts(i: Instruction) -> tuple[float, bool]:
+        found = known.get(i.form)
         if found is None:
-            code = latency_class(form.spelling, ctx.profile)
-            waits = form.reads or code in (SPECIAL, CONVERT, TEXTURE, GLOBAL)
-            found = known[form] = class_cycles(ctx.profile, code), waits
+            code = latency_class(i.form.spelling, ctx.profile)
+            waits = i.form.reads or code in (SPECIAL, CONVERT, TEXTURE, GLOBAL)
+            constant = i.form.reads and i.form.space in ("const", "param")
+            unit = ctx.profile.operation("LDC").unit if constant else unit_of(i, ctx.profile)
+            cycles = unit_cycles(ctx.profile, code, unit)
+            found = known[i.form] = cycles, waits
         return found
 
-    return Latencies(lambda f: facts(f)[0], lambda f: facts(f)[1], noop)
-
+    return Latencies(lambda i: facts(i)[0], lambda i: facts(i)[1], noop)

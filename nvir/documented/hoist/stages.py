@@ -334,8 +334,8 @@ def is_invariant(i: Instruction, marks: Marks) -> bool:
 class Latencies:
     """What stage 5 asks of an operation. `cycles` by the machine profile."""
 
-    cycles: Callable[[Form], float]
-    scoreboard: Callable[[Form], bool]
+    cycles: Callable[[Instruction], float]
+    scoreboard: Callable[[Instruction], bool]
     noop: Callable[[Form], bool]
 
 
@@ -353,11 +353,11 @@ def _scored_told(
 ) -> Brief:
     """Both numbers, and each operation that counts with what stage 5 asks of it."""
     counts = [i for i in items if is_invariant(i, marks) and marks.counted(i)]
-    told = [f"{shown(i)}: latency {of.cycles(i.form):g}, scoreboard {of.scoreboard(i.form)}, "
+    told = [f"{shown(i)}: latency {of.cycles(i):g}, scoreboard {of.scoreboard(i)}, "
             f"no-op {of.noop(i.form)}" for i in counts]
     return Brief(f"score {made.score}, penalty {made.penalty} of {shown(told, most=3)}", {
         "score": made.score, "penalty": made.penalty, "operations": [
-            {"operation": i, "latency": of.cycles(i.form), "scoreboard": of.scoreboard(i.form),
+            {"operation": i, "latency": of.cycles(i), "scoreboard": of.scoreboard(i),
              "noop": of.noop(i.form), "results": len(i.results)} for i in counts],
     })
 
@@ -374,11 +374,11 @@ def scored(
             continue
         f = i.form
         score += noop if of.noop(f) else 1
-        long = of.cycles(f) > tables.LATENCY.value
+        long = of.cycles(i) > tables.LATENCY.value
         each = (tables.LONG_PENALTY if long else tables.SHORT_PENALTY).value
-        if of.scoreboard(f):
+        if of.scoreboard(i):
             score += real * len(i.results)
-        if of.scoreboard(f) or long:
+        if of.scoreboard(i) or long:
             penalty += each * len(i.results)
     return HoistScore(score, penalty)
 
@@ -482,8 +482,8 @@ def analyze_boundaries(
 @step("LIC-30", "calls", "loop")
 def calls(loop: Loop) -> list[tuple[Block, Mode]]:
     """From which blocks the core is called to hoist, and how: the header, of a loop of several
-    blocks those that belong to no loop inside (an inner loop's header stands for what that loop
-    lost), last the deepest latch."""
+    blocks those that belong to no loop inside and the headers of those inside (where what they lost
+    stands, too), last the deepest latch."""
     out = [(loop.header, Mode.HEADER)]
     last = loop.latches[-1]
     heads = {x.header for x in loop.children}

@@ -11,17 +11,19 @@
 
 The notes contradict their purpose in places. Read literally, a known count above 2
 gives no factor at all (code 12), the penalty for inner loops that stay makes
-unrolling easier, and no loop is ever hot. `Rules.literal` keeps that, as the policy
-`documented` asks; without it the repaired reading holds: full up to 200 instructions, else
-the largest power of two within the budget, entry frequency for hotness, the knob's factor
-before code 12. What the notes name without using, both readings use alike: see `Rules`.
+unrolling easier, and no loop is hot by what is estimated: a header runs as often as its
+latch (`.pragma "frequency N"` in both blocks says otherwise). `Rules.literal` keeps that,
+as the policy `documented` asks; without it the repaired reading holds: full up to 200
+instructions, else the largest power of two within the budget, entry frequency for hotness,
+the knob's factor before code 12. What the notes name without using, both readings use
+alike: see `Rules`.
 
 Nothing is transformed here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 import attrs
 
@@ -129,9 +131,14 @@ def remaining_cost(r: BodyRecord, rules: Rules) -> int:
     return cost - penalty if rules.literal else cost + penalty
 
 
-@step("UNR-19", "K factor, count known", "T", "cost", "rules.full_limit")
-def known_factor(T: int, cost: int, rules: Rules, share: float = 0.0) -> int:
-    """Step K, count known: the factor, T for full unrolling, 0 for none."""
+@step("UNR-19", "K factor, count known", "T", "cost", "rules.full_limit", "small")
+def known_factor(
+    T: int, cost: int, rules: Rules, share: float = 0.0, small: bool = False
+) -> int:
+    """Step K, count known: the factor, T for full unrolling (of `small` bodies always), 0 for
+    none."""
+    if small:
+        return T
     if rules.literal:
         if 1 <= T <= SMALL_COUNT:
             return T if rules.full_limit // T > cost else REDUCED // T
@@ -248,8 +255,9 @@ def nounroll(
     tied: Convergence,
 ) -> str:
     """Step D: why the loop must stay, or ""."""
-    first, function = loop.header.first, loop.header.function
+    header, function = loop.header, loop.header.function
     module = function.module
+    first = (header.first, next((i for i in header if not i.form.is_phi), None))
     if not rules.enabled:
         return "knob LoopUnroll is off"
     if refused is not None and refused[0] is Refusal.CONVERGENT:
@@ -258,7 +266,7 @@ def nounroll(
         return f"{tied.convergent.form.spelling} ties the lanes of a warp together"
     if has_pragma(loop) or (module is not None and "nounroll" in module.pragmas):
         return '.pragma "nounroll"'
-    if first is not None and "nounroll" in function.marks.get(first, ()):
+    if any("nounroll" in function.marks.get(i, ()) for i in first if i is not None):
         return "the header's first instruction is marked nounroll"
     return "knob block-nounroll" if loop.header in off else ""
 
@@ -359,34 +367,26 @@ def rounds(T: int | None, factor: int) -> int | None:
 
 def documented_decisions(
     function: Function, rules: Rules, off: frozenset[Block] = frozenset(),
-    refusals: Refusals | None = None, forced: bool = False, state: Prepared | None = None,
-    turn: Turn | None = None,
+    refusals: Refusals | None = None, forced: bool = False,
 ) -> dict[Block, UnrollDecision]:
-    """The verdict on each natural loop, or those of a turn, by its header, in reverse post-order
-    backwards.
+    """The verdict on each natural loop of a function as it is, by its header.
 
     `off` are headers that knob 91 names, `forced` a pragma of the module.
     """
-    flow = _Flow(
-        function, rules, off, refusals or Refusals(function), forced, state or prepare(function),
-        turn,
-    )
-    made = {}
-    for loop in reversed(flow.loops):
-        if turn is not None and loop.header not in turn.headers:
-            continue
-        looking_at(loop.header.name)
-        made[loop.header] = verdict(flow, loop)
-    return made
+    refusals = refusals or Refusals(function)
+    flow = UnrollFlow(function, rules, off, refusals, forced, prepare(function))
+    return flow.decisions(x.header for x in flow.loops)
 
 
 @step("UNR-45", "verdict", "loop")
-def verdict(flow: _Flow, loop: Loop) -> UnrollDecision:
+def verdict(flow: UnrollFlow, loop: Loop) -> UnrollDecision:
     """What becomes of a loop: the code of the step that rejects it, or its factor."""
     return flow.decide(loop)
 
 
-class _Flow:
+class UnrollFlow:
+    """What is known of a function, and the flow of the steps."""
+
     def __init__(
         self, function: Function, rules: Rules, off: frozenset[Block], refusals: Refusals,
         forced: bool, state: Prepared, turn: Turn | None = None,
@@ -400,6 +400,15 @@ class _Flow:
         if turn is not None:  # what unrolling has marked is not what was to stay
             self.marked &= turn.marked
         self.inherited = nounroll_inwards(self.loops, self.marked)
+
+    def decisions(self, headers: Iterable[Block]) -> dict[Block, UnrollDecision]:
+        """The verdicts on the loops of these headers, from the last in reverse post-order on."""
+        asked, made = set(headers), {}
+        for loop in reversed(self.loops):
+            if loop.header in asked:
+                looking_at(loop.header.name)
+                made[loop.header] = verdict(self, loop)
+        return made
 
     def decide(self, loop: Loop) -> UnrollDecision:
         header, rules = loop.header, self.rules
@@ -452,7 +461,8 @@ class _Flow:
         if given:
             factor, why = given, "forced" if power else "knob LoopUnrollFactor"
         elif T is not None:
-            factor = T if small else known_factor(T, cost, rules, r.size / self.state.instructions)
+            share = r.size / self.state.instructions
+            factor = known_factor(T, cost, rules, share, small)
             why = f"T = {T}, cost {cost}"
             if factor <= 0:
                 return none.none(UnrollCode.NO_FACTOR, f"{why}: no factor", "K")

@@ -128,8 +128,8 @@ def feasible(block: Block, *, parts: bool, together: bool = False) -> Finding:
 
 @attrs.frozen
 class Annotation:
-    """An operand of the body and its latency class. `index` counts without the guard's operands:
-    of a predicated instruction two are taken off, as the real tool does."""
+    """An operand of the body and its latency class. `index` counts as the real tool does, which has
+    the result first: 1 is the first source. Of a predicated instruction two are taken off."""
 
     instruction: Instruction
     index: int
@@ -147,16 +147,20 @@ def annotate(instructions: Iterable[Instruction], profile: Profile) -> list[Anno
     """
     made = []
     for i in instructions:
-        opcode = i.form
-        count = len(i.operands) - (2 if i.form.guard is not None and i.results else 0)
-        for k, v in enumerate(i.operands[:count]):
+        opcode, count = i.form, operand_count(i)
+        for k, v in enumerate(i.operands[: count - 1], 1):
             code = _class_of(v, profile)
             if code != REWRITES:
                 made.append(Annotation(i, k, code))
-        for k in range(count, len(i.operands)):
+        for k in range(count, 1 + len(i.operands)):
             note("LAT-04", "1 past the end", SKIP, opcode=opcode.spelling, count=count, index=k)
         note("SWP-19", "1 wrapper: the opcode changed", i.form is not opcode, instruction=i)
     return made
+
+
+def operand_count(i: Instruction) -> int:
+    """Operands that have a class, the result among them, the two of a guard not."""
+    return 1 + len(i.operands) - (2 if i.form.guard is not None and i.results else 0)
 
 
 def _class_of(v: Value, profile: Profile) -> int:

@@ -53,8 +53,14 @@ def in_two_rounds(
     """The same for all loops as phase 18 has it: latches, and all else where `asked`, which is
     called behind them, says so."""
     work = _CanonicalWork(function, ctx, together, None)
-    changed = work.apply(work.header_edges(("latch",)))
-    return (asked() and work.rest(("preheader",))) or changed
+    plans = work.header_edges(("latch",))
+    loops = work.loops()
+    note("P18-03", "several latches", [p.loop.header for p in plans], loops=loops)
+    changed = work.apply(plans)
+    if not asked():
+        return changed
+    note("P18-05", "headers visited in RPO", [x.header for x in loops], loops=len(loops))
+    return work.rest(("preheader",)) or changed
 
 
 @attrs.frozen
@@ -75,7 +81,7 @@ class _CanonicalWork:
         self._divergence: Divergence | None = None
         self._known: dict[Block, bool] = {}  # header -> no unknown operation within
 
-    def _loops(self) -> list[Loop]:
+    def loops(self) -> list[Loop]:
         loops, headers = Analyses.of(self.function).loops, self.headers
         return loops if headers is None else [x for x in loops if x.header in headers]
 
@@ -89,7 +95,7 @@ class _CanonicalWork:
     def header_edges(self, kinds: Sequence[str]) -> list[_Plan]:
         """Loops of several latches, and those without a preheader: those of the kinds."""
         plans = []
-        for loop in self._loops():
+        for loop in self.loops():
             header, latches = loop.header, loop.latches
             if len(latches) > 1 and "latch" in kinds:
                 place = EdgePlace(header, latches, f"{header.name}.latch", latches[-1])
@@ -110,7 +116,7 @@ class _CanonicalWork:
         several kinds, each kind that leaves a loop gets a block.
         """
         inner: dict[Block, Loop] = {}
-        for loop in self._loops():
+        for loop in self.loops():
             inner.update(dict.fromkeys(loop.blocks, loop))
         targets: dict[Block, None] = {}
         for b, loop in inner.items():

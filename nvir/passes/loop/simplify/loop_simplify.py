@@ -64,9 +64,9 @@ def run(function: Function, ctx: Context) -> bool:
     note("P18-01", "guard", options.enable, level=options.level)
     if not options.enable or not (function.back_edges or function.irreducible_edges):
         return False
-    for source, target in function.irreducible_edges:
+    sideways = list(function.irreducible_edges)
+    for source, target in sideways:
         ctx.remark(IRREDUCIBLE, target, source=source.name, target=target.name)
-        note("P18-06", "several entries", "reported, not simplified", source=source, target=target)
     together = options.convergent or "convergent" in function.flags
     peel = (options.level >= 4 or options.peel) and not together
     note("P18-02", "peeling", peel, level=options.level)
@@ -77,6 +77,9 @@ def run(function: Function, ctx: Context) -> bool:
         note("P18-01", "guard, again", options.enable, level=options.level)
         knob = bool(ctx.knob("LoopMakeSingleEntry"))
         note("P18-04", "single entries too", knob, LoopMakeSingleEntry=knob)
+        for source, target in sideways if knob else ():
+            note("P18-06", "several entries", "reported, not simplified", source=source,
+                 target=target)
         return knob
 
     return canonical.in_two_rounds(function, ctx, whole, together) or changed

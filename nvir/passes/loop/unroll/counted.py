@@ -51,8 +51,9 @@ class _Counted:
         b = Builder(entry)
         limit = self.guard.limit(b)
         right = self.guard.is_right(b, limit)
-        note("UNR-40", "5 one bound for the tests that are left out", limit, bound=self.trip.bound,
-             stride=self.trip.variable.step, copies=self.factor, compare=self.trip.compare)
+        note("UNR-40", "5 one bound for the tests that are left out", self.guard.said(limit),
+             bound=self.trip.bound, stride=self.trip.variable.step, copies=self.factor,
+             compare=self.trip.compare, sense=self.guard.sense)
         apart = pieces and right is not None  # pieces hold good only where the limit does
         gate = u.new_block("gate") if apart else entry
         chain = self._chain({}, self.factor)

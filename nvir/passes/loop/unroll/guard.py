@@ -108,6 +108,17 @@ class Guard:
         left = b.op(f"sub.{self.type}", high, low)
         return b.compute(f"setp.gt.{self.type}", left, integer(self.distance))
 
+    def said(self, limit: Value | None) -> Value | str | None:
+        """What stands for all the tests: L, or the distance of `ne`."""
+        return limit if self.compare != "ne" else f"more than {self.distance} from the bound"
+
+    @property
+    def sense(self) -> str:
+        """The real tool's code of the comparison that its copies get."""
+        if self.compare == "ne":
+            return "by distance"
+        return "LT (0x5ffffffd)" if self.direction > 0 else "GT (0x5ffffffc)"
+
     def _arithmetic(self) -> str:
         unsigned = self.type[0] != "s" or self.compare in ("lo", "ls", "hi", "hs")
         return f"{'u' if unsigned else 's'}{self.bits}"

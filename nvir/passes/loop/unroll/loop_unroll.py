@@ -17,10 +17,10 @@ knobs switch off. `.pragma "unroll N"` after a loop's label asks for a factor;
 for both: unroll/apply.py.
 
 Method   Inner loops first, all decisions on the function as it is; policy documented decides on a
-         loop when those inside of it are unrolled. A known count is divided: its
-         remainder goes ahead of the loop. An unknown one has one overflow-safe test a round and
-         the remainder in pieces or the old loop. Where no such test is safe every copy keeps its
-         own exit tests.
+         loop and unrolls it before it looks at the one before, in reverse post-order. A known
+         count is divided: its remainder goes ahead of the loop. An unknown one has one
+         overflow-safe test a round and the remainder in pieces or the old loop. Where no such test
+         is safe every copy keeps its own exit tests.
 Needs    CFG annotations. Works best on canonical loops (`loop-simplify`, rotated), after
          copies are resolved; brings loops into the form that it needs itself.
 Keeps    what the function does. Loops with operations that cannot be copied.
@@ -41,6 +41,7 @@ import attrs
 from nvir.analysis.source_loops import has_pragma
 from nvir.assembler.unroll.decision import UnrollDecision, pieces_of
 from nvir.ir import Block, Function, Loop, bulk
+from nvir.ir.clone import clone_function
 from nvir.ir.text.trace import looking_at, note
 from nvir.passes.context import Context
 from nvir.passes.loop.unroll.apply import UnrollOutcome, UnrollPlan, unroll
@@ -138,28 +139,52 @@ class Planned:
 
 def planned(function: Function, ctx: Context, refusals: Refusals | None = None,
             turn: Turn | None = None) -> Planned:
-    """The decisions of the run's policy, or those of a turn. The function stays as it is."""
+    """The decisions of the run's policy, or that of a turn. The function stays as it is: where
+    loops have turns, they are taken on a copy."""
     policy = decision_policy(ctx.policy)
+    if turn is None and policy.in_turn:
+        return _planned_in_turn(function, ctx)
     why = policy.unroll_guard(function, ctx) if turn is None or turn.first else ""
     if why:
         return Planned(guard=why)
     refusals = refusals or Refusals(function)
     loops = ctx.analyses(function).loops
     if turn is not None:
-        loops = [x for x in loops if x.header in turn.headers]
+        loops = [x for x in loops if x.header is turn.header]  # one that is asked about
     if ctx.options.asked:
         loops = [x for x in loops if is_asked(x.header)]
         if not loops:
             return Planned()
     forced = override_of(function, ctx) == ALWAYS
     decided = policy.unrolling(function, ctx, loops, refusals, forced, turn)
-    loops = ctx.asked(loops)
+    if turn is None:
+        loops = ctx.asked(loops)
     refused = {}
     for loop in loops:
         if decided[loop.header].action != "none":
             found = refusals.of(loop)
             if found is not None:
                 refused[loop.header] = found
+    return Planned(tuple(loops), decided, refused)
+
+
+def _planned_in_turn(function: Function, ctx: Context) -> Planned:
+    copy = clone_function(function)
+    copy.analyze_cfg()
+    mine = dict(zip(copy.blocks, function.blocks, strict=True))
+    quiet = Context(ctx.module, ctx.knobs, ctx.profile)
+    quiet.function, quiet.pass_, quiet.options = copy, ctx.pass_, ctx.options
+    quiet.loop, quiet.counters = ctx.loop, ctx.counters
+    decided: dict[Block, UnrollDecision] = {}
+    refused: dict[Block, tuple[Refusal, str]] = {}
+    with bulk():
+        for made, refusals in _in_turn(copy, quiet):
+            if made.guard:
+                return made
+            decided |= {mine[b]: d for b, d in made.decided.items()}
+            refused |= {mine[b]: why for b, why in made.refused.items()}
+            _carry_out(copy, quiet, made, refusals, UnrollRecord())
+    loops = [x for x in ctx.asked(ctx.analyses(function).loops) if x.header in decided]
     return Planned(tuple(loops), decided, refused)
 
 
@@ -182,14 +207,7 @@ def override_of(function: Function, ctx: Context) -> int:
 
 def _run(function: Function, ctx: Context) -> bool:
     record, decided, changed = UnrollRecord(), 0, False
-    refusals = Refusals(function)
-    edits = function.edits
-    for turn in _turns(function, ctx):
-        looking_at("")
-        if edits != function.edits:
-            function.analyze_cfg()
-            refusals, edits = Refusals(function), function.edits
-        made = planned(function, ctx, refusals, turn)
+    for made, refusals in _in_turn(function, ctx):
         if made.guard:
             ctx.remark(GUARDED, reason=made.guard)
             return False
@@ -210,20 +228,34 @@ def _run(function: Function, ctx: Context) -> bool:
     return changed
 
 
-def _turns(function: Function, ctx: Context) -> Iterator[Turn | None]:
-    """Loops by how many lie inside of one another, innermost first, for policies that decide so;
-    None: all at once."""
-    loops = ctx.analyses(function).loops
-    if not decision_policy(ctx.policy).in_turn or all(x.is_innermost for x in loops):
-        yield None
+def _in_turn(function: Function, ctx: Context) -> Iterator[tuple[Planned, Refusals]]:
+    """The decisions, all at once or in turn, each made when what was done before is there."""
+    refusals = Refusals(function)
+    if not decision_policy(ctx.policy).in_turn:
+        yield planned(function, ctx, refusals), refusals
         return
-    height: dict[Block, int] = {}
-    for x in reversed(loops):  # inner ones first
-        height[x.header] = 1 + max((height[c.header] for c in x.children), default=-1)
+    turns, edits = [*_turns(function, ctx)], function.edits
+    if not turns:
+        yield Planned(guard=decision_policy(ctx.policy).unroll_guard(function, ctx)), refusals
+    for turn in turns:
+        looking_at("")
+        if edits != function.edits:
+            function.analyze_cfg()
+            refusals, edits = Refusals(function), function.edits
+            turn.kept.clear()
+        yield planned(function, ctx, refusals, turn), refusals
+
+
+def _turns(function: Function, ctx: Context) -> Iterator[Turn]:
+    """The loops that are asked about, from the last header in reverse post-order on."""
+    loops = ctx.analyses(function).loops
     numbers = {b: k for k, b in enumerate(function.blocks)}
     marked = frozenset(x.header for x in loops if has_pragma(x))
-    for h in range(max(height.values()) + 1):
-        yield Turn(frozenset(b for b, n in height.items() if n == h), numbers, marked, h == 0)
+    kept: dict[str, Any] = {}
+    first = True
+    for loop in reversed(ctx.asked(loops)):
+        yield Turn(loop.header, numbers, marked, first, kept)
+        first = False
 
 
 def _carry_out(function: Function, ctx: Context, made: Planned, refusals: Refusals,
