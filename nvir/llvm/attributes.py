@@ -210,8 +210,8 @@ def text_problem(name: str, text: str) -> str | None:
 # is sound. "convergent" and the memory words are in both.
 _OLD = frozenset("""
     alwaysinline argmemonly builtin cold convergent inaccessiblemem_or_argmemonly
-    inaccessiblememonly inlinehint inreg jumptable minsize naked nest noalias nobuiltin nocapture
-    nocf_check noduplicate noimplicitfloat noinline nonlazybind nonnull norecurse noredzone
+    inaccessiblememonly inlinehint inreg minsize naked nest noalias nobuiltin nocapture nocf_check
+    noduplicate noimplicitfloat noinline nonlazybind nonnull norecurse noredzone
     noreturn nounwind optforfuzzing optnone optsize readnone readonly returned returns_twice
     safestack signext speculatable ssp sspreq sspstrong strictfp writeonly zeroext
 """.split())  # noqa: SIM905
@@ -225,12 +225,12 @@ def known_to_llvm7(a: Any) -> bool:
 
 
 # Words that libnvvm's LLVM 20 or `opt` of LLVM 19 refuses, most as too new; both take all others of
-# the table.
+# the table. `jumptable` goes with `unnamed_addr`, which functions do not keep.
 _NEWER = frozenset((
     "coro_elide_safe", "dead_on_return", "nocreateundeforpoison", "nooutline", "captures",
     "sanitize_alloc_token", "denormal_fpenv", "initializes", "noext", "nodivergencesource",
     "sanitize_realtime", "sanitize_realtime_blocking", "sanitize_type",
-    "coro_only_destroy_when_complete", "uwtable",
+    "coro_only_destroy_when_complete", "uwtable", "jumptable",
 ))
 
 

@@ -31,7 +31,7 @@ from nvir.llvm.calls import type_of
 from nvir.llvm.grammar import FLAGS, FLAGS_OF, SIMPLE, Grammar
 from nvir.llvm.instructions import METHODS
 from nvir.llvm.lexer import Stop, name_in
-from nvir.llvm.metadata import KINDS, kind_problem
+from nvir.llvm.metadata import KINDS, SCOPES, kind_problem
 
 _NOT_DONE = frozenset((
     "indirectbr", "invoke", "callbr", "resume", "landingpad", "catchswitch", "catchret",
@@ -75,7 +75,7 @@ class DefinitionReader(Grammar):
         self.blocks: dict[str, Block] = {}
         self.named_at: dict[str, int] = {}  # blocks not yet met, and where they are named
         self.phis: list[tuple[Instruction, int]] = []
-        self.must_tail: list[Instruction] = []
+        self.must_tail: list[tuple[Instruction, str]] = []  # and their calling conventions
         self.ends: dict[Block, Block] = {}  # of labels' blocks that go on in another
         self.count = 0  # of values and blocks without a name
         self.good: set[tuple[Any, ...]] = reader.good
@@ -113,6 +113,7 @@ class DefinitionReader(Grammar):
                         self.fail("a record such as '#dbg_value'")
                     self.k += 1
                     self.skip_brackets()
+                    self.known_nodes(start)
                 elif token == "uselistorder":
                     self.use_list_order()
                 else:
@@ -132,6 +133,14 @@ class DefinitionReader(Grammar):
         token = self.t[start]
         if token[:1] == "%" and self.t[start + 1] == "=":
             self.values.setdefault(token, Forward(VOID, "?", start))
+
+    def known_nodes(self, start: int) -> None:
+        """Hold the metadata named in what was passed over to be there."""
+        places = self.reader.metadata.places
+        for k in range(start, self.k):
+            token = self.t[k]
+            if token[0] == "!" and token not in places and token[1:].isdigit():
+                raise Stop(f"use of undefined metadata '{token}'", k)
 
     def _label(self, token: str) -> None:
         self.k += 1
@@ -327,7 +336,11 @@ class DefinitionReader(Grammar):
         elif kind == "!callalign":
             if made.form.is_call:
                 made.aux = _with_alignments(made.aux, held)
-        elif wrong := kind_problem(made, kind, held):
+        elif kind in SCOPES:
+            if wrong := self.reader.metadata.alias_problem(kind, held, at):
+                raise Stop(wrong, at)
+        elif (wrong := kind_problem(made, kind, held)) or kind == "!tbaa" and (
+                wrong := self.reader.metadata.alias_problem(kind, held, at)):
             raise Stop(wrong, at)
 
     def _range(self, i: Instruction, node: Any, at: int) -> None:
@@ -412,7 +425,10 @@ class DefinitionReader(Grammar):
         return made
 
     def value_of(self, t: Type) -> Any:
-        return self.target(self.t[self.k], self.k) if t is LABEL else self.value(t)
+        if t is not LABEL:
+            return self.value(t)
+        self.k += 1
+        return self.target(self.t[self.k - 1], self.k - 1)
 
     def typed(self) -> Value:
         """`T a`"""

@@ -29,6 +29,8 @@ CONVENTIONS = frozenset((
     "ccc", "fastcc", "coldcc", "ptx_kernel", "ptx_device", "spir_func", "spir_kernel", "tailcc",
     "preserve_mostcc", "preserve_allcc", "swiftcc",
 ))
+_NUMBERED = {0: "", 8: "fastcc", 9: "coldcc", 71: "ptx_kernel", 72: "ptx_device",
+             75: "spir_func", 76: "spir_kernel"}
 type_of = attrgetter("type")
 _ASM_FLAGS = ("sideeffect", "alignstack", "inteldialect", "unwind")
 # Calls that say something to a debugger or an alias analysis alone.
@@ -49,7 +51,7 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
         spelling = f"call {row}"
     flags_at = b.k
     flags = b.flags("call") if b.t[flags_at] in FLAGS else "call"
-    convention(b)
+    called = convention(b)
     result_attributes = b.reader.attributes.parameter(b)
     if b.t[b.k] == "addrspace":
         b.address_space()
@@ -59,7 +61,7 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
     callee_at = b.k
     callee = _callee(b)
     if silent:
-        b.skip_brackets()
+        _skip_silent(b, callee_at)
         b.reader.attributes.function(b)
         return None
     operands, arguments = _arguments(b)
@@ -118,7 +120,7 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
     if intrinsic and not (fits and f in b.reader.by_types):
         _hold_to_row(b, f, call, callee_at)
     if row == "musttail":
-        b.must_tail.append(call)
+        b.must_tail.append((call, called))
     return call
 
 
@@ -190,15 +192,27 @@ def _promise(b: DefinitionReader, tag: str, at: int) -> None:
         raise Stop("an assumed alignment takes a pointer, a number and, if any, another number", at)
 
 
+def _skip_silent(b: DefinitionReader, at: int) -> None:
+    """Pass over the arguments of a call that is left out: those of llvm.dbg are metadata."""
+    start = b.k
+    b.skip_brackets()
+    if not b.t[at].startswith("@llvm.dbg."):
+        return
+    if b.t[start + 1] not in ("metadata", ")"):
+        raise Stop(f"the arguments of {b.t[at][1:]} are metadata", start + 1)
+    b.known_nodes(start)
+
+
 def convention(g: Any) -> str:
-    """The calling convention at `k`; "" for C's. Kernels alone are told apart."""
+    """The calling convention at `k`; "" for C's."""
     token = g.t[g.k]
     if token in CONVENTIONS:
         g.k += 1
-        return str(token)
+        return str(token) if token != "ccc" else ""
     if token == "cc":
         g.k += 1
-        return {71: "ptx_kernel", 72: "ptx_device"}.get(g.number(), "")
+        number = g.number()
+        return _NUMBERED.get(number, f"cc {number}")
     return ""
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from nvir.ir.types import BFLOAT, FP128, HALF, FloatType
 
-_SPECIAL = re.compile(r"([-+]?)(inf|[qs]?nan)(?:\(0x([0-9A-Fa-f]+)\))?\Z").match
+_SPECIAL = re.compile(r"([-+])(inf|[qs]?nan)(?:\(0x([0-9A-Fa-f]+)\))?\Z").match
 _HEX = re.compile(r"0x[HRKLM]?[0-9A-Fa-f]+\Z").match
 _DECIMAL = re.compile(r"[-+]?\d+\.\d*(?:[eE][-+]?\d+)?\Z", re.ASCII).match
 

@@ -155,6 +155,10 @@ class Grammar:
         """`uselistorder T v, { 1, 0 }`: the order of uses is dropped, the indices are checked."""
         self.k += 1
         self.value_of(self.type())
+        self.order_indices()
+
+    def order_indices(self) -> None:
+        """`, { 1, 0 }`"""
         self.expect(",")
         at = self.k
         self.expect("{")
@@ -300,6 +304,8 @@ class Grammar:
             self.expect(",")
 
     def _function_type(self, result: ty.Type, depth: int) -> ty.Type:
+        if result in (ty.LABEL, ty.METADATA) or isinstance(result, ty.FunctionType):
+            raise Stop(f"a function does not return a {result}", self.k)
         if depth > MAX_DEPTH:
             self.unsupported(f"a type nested deeper than {MAX_DEPTH}")
         self.expect("(")

@@ -64,7 +64,7 @@ def _unary(body: DefinitionReader, row: str) -> Instruction:
 
 
 def _compare(body: DefinitionReader, row: str) -> Instruction:
-    flags = body.flags("")
+    flags = body.flags(row)[len(row):]
     test = body.t[body.k]
     if test not in (INT_TESTS if row == "icmp" else FLOAT_TESTS):
         body.fail("a predicate such as " + ("'slt'" if row == "icmp" else "'olt'"))

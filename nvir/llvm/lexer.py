@@ -71,6 +71,7 @@ class Text:
         self.first: list[int] = []
         self.braced: list[int] = []  # lines with braces
         self.typed = False  # whether pointers say what they point to
+        self.zeros: list[int] = []  # lines with strings that have a NUL
         self.lines = text.replace("\r\n", "\n").split("\n")
         if self._scan():  # a string goes on in the next line
             self.lines = _COMMENT.sub(_on_one_line, "\n".join(self.lines)).split("\n")
@@ -94,6 +95,8 @@ class Text:
             if '"' in line:
                 words[k] = _strung(line, between) or [
                     _plainly(t) if '"' in t else t for t in find(_without_comment(line))]
+                if "\\00" in line:
+                    self.zeros.append(k)
             elif not plain:
                 words[k] = find(_without_comment(line))
         distinct = {*chain.from_iterable(words)}

@@ -46,6 +46,9 @@ class SymbolReader(Grammar):
     initialisers: list[tuple[Variable, int]]
     bodies: list[tuple[Function, list[str], int, int]]
 
+    weak_aliases: set[str]
+    attached: list[int]
+
     def stopped(self, e: Stop) -> None:
         raise NotImplementedError
 
@@ -128,6 +131,8 @@ class SymbolReader(Grammar):
             raise Stop(f"'{token}' is defined twice", self.start)
         self._sized(pointer() if isinstance(t, FunctionType) else t, self.k)
         self.aliases[token] = self.k, linkage
+        if linkage in ("weak", "linkonce"):
+            self.weak_aliases.add(token)
         at = self.k
         if not isinstance(self._aliasee_type(), PointerType):
             raise Stop("an alias is a pointer", at)
@@ -167,6 +172,9 @@ class SymbolReader(Grammar):
     def _resolve_alias(self, token: str, at: int, linkage: str) -> None:
         self.k = self.start = at
         target = self.constant(self._aliasee_type())
+        for k in range(at, self.k):
+            if self.t[k] in self.weak_aliases:
+                raise Stop(f"an alias of '{self.t[k]}', which another definition may replace", k)
         if isinstance(target, Symbol) and self._only_declared(target):
             raise Stop(f"'{token}' is an alias of what is only declared", at)
         self.stand_ins[token] = target
@@ -246,9 +254,20 @@ class SymbolReader(Grammar):
                     raise Stop("a comdat has definitions alone", self.k - 1)
                 self.of_comdat(symbol)
             elif token[:1] == "!":
-                self.k += 1
+                self.attached_node()
             else:
                 self.fail("a property of a variable", self.k - 1)
+
+    def attached_node(self) -> None:
+        """Pass over what stands behind `!dbg`: the number of a node, or a node."""
+        token = self.t[self.k]
+        if token[:1] != "!":
+            self.fail("a metadata node")
+        if token[1:].isdigit():
+            self.attached.append(self.k)
+        self.k += 1
+        if not token[1:].isdigit():
+            self.skip_brackets()
 
     def add(self, token: str, s: Symbol, at: int) -> None:
         if token in self.symbols:

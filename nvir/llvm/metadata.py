@@ -29,6 +29,7 @@ from nvir.ir import (
 from nvir.ir import types as ty
 from nvir.ir.text.datum import MAX_DEPTH
 from nvir.ir.verify.nvvm import element
+from nvir.llvm.alias_nodes import scopes_problem, tag_problem
 from nvir.llvm.debug_nodes import FIELDS, expression_problem, node_problem, value_problem
 from nvir.llvm.grammar import Grammar
 from nvir.llvm.lexer import Stop
@@ -52,8 +53,9 @@ VARIABLE_MARKS = ("managed", "texture", "surface", "sampler")
 # Metadata of single instructions that is held to what LLVM 19's verifier says of it.
 KINDS = frozenset((
     "!tbaa", "!nonnull", "!align", "!dereferenceable", "!dereferenceable_or_null", "!fpmath",
-    "!prof",
+    "!prof", "!alias.scope", "!noalias",
 ))
+SCOPES = ("!alias.scope", "!noalias")
 _ACCESSES = ("load", "store", "call", "atomicrmw", "cmpxchg")
 _DROPPED = ("llvm.ident", "llvm.dbg.cu", "nvvmir.version", "nvvm.annotations")
 
@@ -82,6 +84,8 @@ class Metadata(Grammar):
         self._nodes: dict[str, Any] = {}
         self._locations: dict[str, Location | None] = {}
         self._files: dict[tuple[str, str], int] = {}
+        self._kept: list[Any] = []  # nodes known by their `id`
+        self._aliasing: dict[tuple[bool, int], str | None] = {}  # by nodes, which stay
 
     # ------------------------------------------------------------ reading
 
@@ -124,10 +128,6 @@ class Metadata(Grammar):
             return self._special(distinct, depth)
         if token == "!DIExpression":
             return self._debug_expression()
-        if token == "!DIArgList":
-            self.k += 1
-            self.skip_brackets()
-            return Special({"": "DIArgList"})
         return self.fail("a metadata node")
 
     def _tuple(self, depth: int) -> tuple[Any, ...]:
@@ -231,6 +231,21 @@ class Metadata(Grammar):
     def _known(self, token: str) -> None:
         if token not in self.places:
             raise Stop(f"use of undefined metadata '{token}'", self.k)
+
+    def alias_problem(self, kind: str, held: Any, at: int) -> str | None:
+        """What is wrong with an access tag or a list of scopes, or None; each is looked at once."""
+        key = (kind in SCOPES, id(held))
+        if key not in self._aliasing:
+            def node(x: Any) -> Any:
+                found = self.node(x, at) if isinstance(x, Ref) else x
+                return found if isinstance(found, tuple) else None
+
+            check = scopes_problem if key[0] else tag_problem
+            if held.__class__ is not tuple:
+                return None
+            self._kept.append(held)
+            self._aliasing[key] = check(held, node)
+        return self._aliasing[key]
 
     def resolved(self, x: Any, at: int, inside: tuple[Ref, ...] = ()) -> Any:
         """An element with the nodes that it names in place; None where one names itself."""

@@ -37,6 +37,7 @@ from nvir.ir.types import (
     TOKEN,
     VOID,
     FunctionType,
+    IntType,
     StructType,
     Type,
     pointer,
@@ -45,8 +46,9 @@ from nvir.ir.types import (
 from nvir.llvm.attribute_reader import AttributeReader
 from nvir.llvm.attributes import OF_TYPE, ONCE, function_problem, has
 from nvir.llvm.body import GOOD, DefinitionReader
-from nvir.llvm.calls import CONVENTIONS, SILENT, convention, opaque_name
+from nvir.llvm.calls import SILENT, convention, opaque_name
 from nvir.llvm.datalayout import layout_problem, pointer_bits
+from nvir.llvm.expand.signatures import lone_problem
 from nvir.llvm.expand.upgrade import upgrade_declaration
 from nvir.llvm.grammar import UNSIZED, opaque_in
 from nvir.llvm.lexer import END, Stop, Text, name_in
@@ -63,6 +65,7 @@ _BEHIND = {
     "comdat": 5, "align": 6, "gc": 7, "prefix": 8, "prologue": 8, "personality": 8,
 }
 _ATTRIBUTES, _METADATA = 2, 9
+_SUMMARIES = ("module", "gv", "typeid", "typeidCompatibleVTable", "flags", "blockcount")
 _PLACED = frozenset((*ONCE, "inalloca", "immarg", "elementtype"))
 _NOT_DEFINED = ("extern_weak", "common", "appending")
 
@@ -116,6 +119,11 @@ class _ModuleReader(SymbolReader):
         self.errors: list[Diagnostic] = []
         self.unsupported_at: Diagnostic | None = None
         self.aliases: dict[str, tuple[int, str]] = {}
+        self.weak_aliases: set[str] = set()
+        self.attached: list[int] = []  # nodes at symbols
+        self.conventions: dict[Function, str] = {}  # but for C's
+        self.unnamed: set[Function] = set()  # functions with unnamed_addr
+        self.ordered: list[tuple[Function, str, int]] = []  # blocks of use-list orders
         self.comdats: dict[str, int] = {}
         self.defined_comdats: set[str] = set()
         self.bodies: list[tuple[Function, list[str], int, int]] = []
@@ -138,6 +146,7 @@ class _ModuleReader(SymbolReader):
             self.errors.append(d)
 
     def read(self) -> Module:
+        self._names()
         self._outline()
         self.resolve_aliases()
         self._attributes()
@@ -156,6 +165,13 @@ class _ModuleReader(SymbolReader):
         for token, at in self.struct_uses.items():
             if token not in self.defined and not self.errors:
                 self.stopped(Stop(f"use of undefined type '{token}'", at))
+        for at in self.attached:
+            if self.t[at] not in self.metadata.places:
+                self.stopped(Stop(f"use of undefined metadata '{self.t[at]}'", at))
+        for f, token, at in self.ordered:
+            name = name_in(token)
+            if not any(b.name == (f"bb{name}" if name.isdigit() else name) for b in f.blocks):
+                self.stopped(Stop(f"@{f.name} has no block '{token}'", at))
         for token, at in self.comdats.items():
             if token not in self.defined_comdats:
                 self.stopped(Stop(f"use of undefined comdat '{token}'", at))
@@ -171,6 +187,15 @@ class _ModuleReader(SymbolReader):
         self.module.aux = self.aux or None
         self.module.lines = self.text.file, self.text.lines
         return self.module
+
+    def _names(self) -> None:
+        """Hold names to have no NUL."""
+        text = self.text
+        for line in text.zeros:
+            for k in range(text.first[line], text.first[line + 1]):
+                token = self.t[k]
+                if "\\00" in token and (token[0] in "%@$" or token[-1] == ":"):
+                    self.stopped(Stop("a name has no NUL in it", k))
 
     # ------------------------------------------------------- the top level
 
@@ -228,16 +253,44 @@ class _ModuleReader(SymbolReader):
             self.comdat(token)
         elif token == "uselistorder":
             self.use_list_order()
-        elif c == "^" or token == "uselistorder_bb":
-            self._skip_line()
+        elif token == "uselistorder_bb":
+            self._block_order()
+        elif c == "^":
+            self._summary()
         else:
             self.fail("a definition such as 'define' or '@x = global'")
 
-    def _skip_line(self) -> None:
-        """Pass over a summary, `^0 = module: (…)`, or the order of a block's uses."""
-        while self.t[self.k] not in ("(", "{", END):
-            self.k += 1
-        self.skip_brackets()
+    def _block_order(self) -> None:
+        """`uselistorder_bb @f, %b, { 1, 0 }`"""
+        self.k += 1
+        token, at = self.t[self.k], self.k
+        f = next((f for f, *_ in self.bodies if f is self.symbols.get(token)), None)
+        if f is None:
+            raise Stop(f"'{token[:60]}' is no function with a body before this", at)
+        self.k += 1
+        self.expect(",")
+        if self.t[self.k][:1] != "%":
+            self.fail("a label")
+        self.ordered.append((f, self.t[self.k], self.k))
+        self.k += 1
+        self.order_indices()
+
+    def _summary(self) -> None:
+        """Pass over `^0 = module: (…)`, `^1 = flags: 8`."""
+        self.k += 1 + (self.t[self.k] == "^")
+        self.expect("=")
+        word = self.t[self.k].removesuffix(":")
+        if word not in _SUMMARIES:
+            self.fail("an entry of a summary such as 'module'")
+        self.k += 1
+        if self.t[self.k - 1][-1:] != ":":
+            self.expect(":")
+        if word in ("flags", "blockcount"):
+            self.number()
+        elif self.t[self.k] == "(":
+            self.skip_brackets()
+        else:
+            self.fail("'('")
 
     def _target(self) -> None:
         self.k += 1
@@ -330,10 +383,9 @@ class _ModuleReader(SymbolReader):
             raise Stop(f"no function is {linkage} and {'defined' if defined else 'declared'}", at)
         if defined and "dllimport" in words and linkage != "available_externally":
             raise Stop("'dllimport' stands before a definition", at)
-        kernel = False
         fixed = self.t[self.k] in ("fastcc", "coldcc", "ptx_device")
-        while self.t[self.k] in CONVENTIONS or self.t[self.k] == "cc":
-            kernel |= convention(self) in ("ptx_kernel", "spir_kernel")
+        called = convention(self)
+        kernel = called in ("ptx_kernel", "spir_kernel")
         returned = self.attributes.parameter(self)
         at = self.k
         result = self.type()
@@ -355,10 +407,20 @@ class _ModuleReader(SymbolReader):
         names, variadic = self._parameters(f)
         if f.name.startswith("llvm."):
             upgrade_declaration(f)
+            if f.arguments and (wrong := lone_problem(f)):
+                raise Stop(f"a declaration of {f.name} {wrong}", at)
+        behind = self.k
         attributes, section = self._function_properties(defined, token)
+        if "unnamed_addr" in self.t[behind : self.k]:
+            self.unnamed.add(f)
         f.aux = {"returns": returned} if returned else {}
         if section:
             f.aux["section"] = section
+        if called:
+            self.conventions[f] = called
+        if called == "spir_kernel" and (result is not VOID or any(
+                has(p.attributes, "sret") for p in f.params)):
+            raise Stop("a spir_kernel has no result, and no parameter 'sret'", at)
         if variadic:
             if kernel or fixed:
                 raise Stop("a kernel has a fixed number of parameters" if kernel else
@@ -393,6 +455,7 @@ class _ModuleReader(SymbolReader):
 
     def _parameters(self, f: Function) -> tuple[list[str], bool]:
         names: list[str] = []
+        number = 0  # of the next parameter without a name
         self.expect("(")
         if self.accept(")"):
             return names, False
@@ -415,8 +478,12 @@ class _ModuleReader(SymbolReader):
                     raise Stop(f"'{token}' is defined twice", self.k - 1)
                 names.append(token)
                 name = None if token[1:].isdigit() else name_in(token)
+                if name is None and int(token[1:]) < number:
+                    raise Stop(f"expected the number %{number} or a greater one", self.k - 1)
+                number = int(token[1:]) + 1 if name is None else number
             else:
                 names.append("")
+                number += 1
             a = Argument(t, name, f, len(f.params))
             a.attributes = attributes
             if attributes:
@@ -483,7 +550,7 @@ class _ModuleReader(SymbolReader):
             elif token in ("prefix", "prologue", "personality"):
                 self.unsupported(f"{token} data of a function", at)
             elif here == _METADATA:
-                self.k += 1
+                self.attached_node()
 
     def _body_end(self) -> int:
         """The closing brace's token of the body whose opening one is at `k`."""
@@ -507,7 +574,7 @@ class _ModuleReader(SymbolReader):
                 seen[key] = (known, function_problem(known, len(f.params)) if known else None,
                              any(isinstance(a, tuple) and a[0][:5] == "nvvm." for a in known))
             known, wrong, launches = seen[key]
-            wrong = wrong or self._unsized(f)
+            wrong = wrong or self._unsized(f) or (known and self._own_problem(f, known)) or None
             if wrong:
                 self.stopped(Stop(wrong, self.places[f]))
             left = launch_attributes(f, known) if launches else known
@@ -515,6 +582,16 @@ class _ModuleReader(SymbolReader):
                 f.aux["attributes"] = left
             if not f.aux:
                 f.aux = None
+
+    def _own_problem(self, f: Function, known: tuple[Any, ...]) -> str | None:
+        """Why this function cannot have attributes that others can, or None."""
+        if "jumptable" in known and f not in self.unnamed:
+            return "'jumptable' goes with 'unnamed_addr'"
+        sizes = next((a[1] for a in known if isinstance(a, tuple) and a[0] == "allocsize"), "")
+        for n in sizes.split(", ") if sizes else ():
+            if not isinstance(f.params[int(n)].type, IntType):
+                return f"allocsize names parameter {n}, which is no integer"
+        return None
 
     def _unsized(self, f: Function) -> str | None:
         """What lies in memory for a parameter has a size, or None."""

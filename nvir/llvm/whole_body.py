@@ -9,13 +9,18 @@ Method   A definition read before its use stands before it in the same block, an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nvir.ir import VOID, Block, Function, Instruction, Value
+from nvir.ir.nvvm_values import NvvmCall
+from nvir.llvm.attributes import OF_TYPE
 from nvir.llvm.lexer import Stop
 
 if TYPE_CHECKING:
     from nvir.llvm.body import DefinitionReader
+
+
+_PASSED = (OF_TYPE | {"inreg", "swiftself", "swiftasync", "swifterror"}) - {"elementtype"}
 
 
 def check(body: DefinitionReader) -> None:
@@ -23,8 +28,8 @@ def check(body: DefinitionReader) -> None:
     for b in body.function.blocks:
         if b.last is not None and entry in b.last.aux:
             raise Stop("a block leads back to the entry", first[b.last.line - 1])
-    for i in body.must_tail:
-        wrong = _tail_problem(body, i)
+    for i, called in body.must_tail:
+        wrong = _tail_problem(body, i, called)
         if wrong:
             raise Stop(wrong, first[i.line - 1])
     if body.phis:
@@ -32,13 +37,19 @@ def check(body: DefinitionReader) -> None:
     _dominance(body)
 
 
-def _tail_problem(body: DefinitionReader, i: Instruction) -> str:
+def _tail_problem(body: DefinitionReader, i: Instruction, called: str) -> str:
     """What is wrong with a musttail call; "" where nothing is."""
     after, f, info = i.next, body.function, i.aux
     if after is None or after.form.name != "ret" or (i.type is not VOID and (
         after._operands != (i,)
     )):
         return "a musttail call stands before the ret of its value"
+    own = body.reader.conventions.get(f, "")
+    if called != own:
+        return f"a musttail call is {called or 'ccc'}, and its caller @{f.name} {own or 'ccc'}"
+    if _abi(i.aux.arguments if isinstance(i.aux, NvvmCall) else ()) != _abi(
+            tuple(p.attributes for p in f.params)):
+        return f"a musttail call passes its arguments as its caller @{f.name} gets them"
     given = [v.type for v in i._operands[info.callee is None:]]
     of = info.callee if isinstance(info.callee, Function) else None
     if of is not None and bool(of.aux and of.aux.get("variadic")) != bool(
@@ -49,6 +60,13 @@ def _tail_problem(body: DefinitionReader, i: Instruction) -> str:
     if i.type is not f.return_type or given != [p.type for p in f.params]:
         return f"a musttail call has the parameters and the result of its caller, @{f.name}"
     return ""
+
+
+def _abi(arguments: tuple[tuple[Any, ...], ...]) -> dict[int, set[Any]]:
+    """What says how arguments are passed, by their numbers."""
+    found = {k: {a for a in words if (a[0] if isinstance(a, tuple) else a) in _PASSED}
+             for k, words in enumerate(arguments)}
+    return {k: words for k, words in found.items() if words}
 
 
 def _phis(body: DefinitionReader) -> None:

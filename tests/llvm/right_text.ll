@@ -405,3 +405,169 @@ b:
 !0 = !{!"branch_weights", i32 1, i32 99}
 !1 = !{!"branch_weights", !"expected", i32 1, i32 2}
 !2 = !{}
+;;; musttail cc
+define fastcc void @g(i32 %x) { ret void }
+define fastcc void @f(i32 %x) {
+  musttail call fastcc void @g(i32 %x)
+  ret void
+}
+;;; musttail cc num
+define fastcc void @g(i32 %x) { ret void }
+define cc 8 void @f(i32 %x) {
+  musttail call fastcc void @g(i32 %x)
+  ret void
+}
+;;; musttail abi
+declare void @g(ptr byval(i32) %x)
+define void @f(ptr byval(i32) %x) {
+  musttail call void @g(ptr byval(i32) %x)
+  ret void
+}
+;;; alias weak_odr
+@g = global i32 0
+@a = weak_odr alias i32, ptr @g
+@b = alias i32, ptr @a
+;;; ptx_kernel sret
+define ptx_kernel void @f(ptr sret(i32) %x) {
+ ret void
+}
+;;; jumptable
+define void @f() unnamed_addr jumptable {
+ ret void
+}
+;;; allocsize
+declare ptr @m(ptr, i64) allocsize(1)
+;;; summary
+^0 = module: (path: "a.o", hash: (0, 0, 0, 0, 0))
+^1 = flags: 8
+^2 = blockcount: 5
+;;; ulo bb
+define void @f(i1 %c) {
+b:
+  br i1 %c, label %x, label %y
+x:
+  br label %z
+y:
+  br label %z
+z:
+  ret void
+}
+uselistorder_bb @f, %z, { 1, 0 }
+;;; ulo bb in
+define void @f(i1 %c) {
+b:
+  br i1 %c, label %x, label %y
+x:
+  br label %z
+y:
+  br label %z
+z:
+  ret void
+  uselistorder label %z, { 1, 0 }
+}
+;;; params
+define void @f(i32 %3, i32 %5, i32, i32 %x, i32 %9) {
+  ret void
+}
+;;; fcmp
+define i1 @f(float %x) {
+  %r = fcmp nnan fast oeq float %x, 1.0
+  ret i1 %r
+}
+;;; gdbg node
+@g = global i32 0, !foo !0, align 4
+!0 = !{}
+;;; fma 1
+declare float @llvm.fma.f32(float)
+;;; alias nodes 0
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes 3
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes 6
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!"int", !8, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes 9
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!7, i64 0}
+;;; alias nodes 12
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes 15
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 4, i64 4}
+!9 = !{!"root"}
+!8 = !{!9, i64 1, !"char"}
+!7 = !{!8, i64 4, !"int"}
+!6 = !{!8, i64 8, !"S", !7, i64 0, i64 4, !7, i64 4, i64 4}
+;;; alias nodes 18
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 0, i64 4}
+!9 = !{!"root"}
+!8 = !{!9, i64 1, !"char"}
+!7 = !{!8, i64 4, !"int"}
+!6 = !{!8, i64 8, !7, !7, i64 0, i64 4}
+;;; alias nodes 21
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !alias.scope !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = !{!"a", !2, !"s"}
+!2 = !{!"d"}
+;;; alias nodes 24
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !noalias !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!1, !2}
+!2 = distinct !{!2}
+;;; alias nodes 27
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !noalias !0
+  ret i32 %x
+}
+!0 = !{}

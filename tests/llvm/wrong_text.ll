@@ -3774,3 +3774,713 @@ define void @f(ptr %p, i32 %n, float %x, i64 %l, <4 x i32> %v, i1 %c) {
 @g = global i32 mul (i32 1)
 ;;; constant expression: a xor of three operands
 @g = global i32 xor (i32 1, i32 2, i32 3)
+;;; musttail: of another convention
+define fastcc void @g(i32 %x) { ret void }
+define void @f(i32 %x) {
+  musttail call fastcc void @g(i32 %x)
+  ret void
+}
+;;; musttail: argument passed otherwise
+declare void @g(ptr byval(i32) %x)
+define void @f(ptr %x) {
+  musttail call void @g(ptr byval(i32) %x)
+  ret void
+}
+;;; alias: of a weak alias
+@g = global i32 0
+@a = weak alias i32, ptr @g
+@b = alias i32, ptr @a
+;;; spir_kernel: sret
+define spir_kernel void @f(ptr sret(i32) %x) {
+ ret void
+}
+;;; spir_kernel: a result
+define spir_kernel i32 @f() {
+ ret i32 0
+}
+;;; jumptable: address that matters
+define void @f() jumptable {
+ ret void
+}
+;;; jumptable: in a group
+define void @f() #0 {
+ ret void
+}
+attributes #0 = { jumptable }
+;;; jumptable: local_unnamed_addr
+define void @f() local_unnamed_addr jumptable {
+ ret void
+}
+;;; allocsize: a pointer
+declare ptr @m(ptr, i64) allocsize(0)
+;;; allocsize: the second a pointer
+declare ptr @m(i32, ptr) allocsize(0, 1)
+;;; threadlocal.address: of another variable
+@g = global i32 0
+define ptr @f() {
+  %x = call ptr @llvm.threadlocal.address.p0(ptr @g)
+  ret ptr %x
+}
+declare ptr @llvm.threadlocal.address.p0(ptr)
+;;; threadlocal.address: of an argument
+define ptr @f(ptr %p) {
+  %x = call ptr @llvm.threadlocal.address.p0(ptr %p)
+  ret ptr %x
+}
+declare ptr @llvm.threadlocal.address.p0(ptr)
+;;; uselistorder_bb: no such block
+define void @f(i1 %c) {
+b:
+  br i1 %c, label %x, label %y
+x:
+  br label %z
+y:
+  br label %z
+z:
+  ret void
+}
+uselistorder_bb @f, %q, { 1, 0 }
+;;; uselistorder_bb: of a declaration
+declare void @f()
+uselistorder_bb @f, %q, { 1, 0 }
+;;; parameters: a number that was passed
+define void @f(i32 %x, i32, i32 %0) {
+  ret void
+}
+;;; variable: undefined metadata
+@g = global i32 0, !foo !7
+;;; declaration: memcpy without its literal
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64)
+;;; declaration: lifetime of a number
+declare void @llvm.lifetime.start.p0(ptr, i64)
+;;; name: NUL 0
+@"a\00b" = global i32 0
+;;; name: NUL 1
+define void @f() {
+"x\00":
+  ret void
+}
+;;; name: NUL 2
+%"t\00" = type { i32 }
+@g = global %"t\00" zeroinitializer
+;;; name: NUL 3
+$"c\00" = comdat any
+;;; name: NUL 4
+define void @f(i32 %"a\00") {
+  ret void
+}
+;;; name: NUL 5
+define void @"f\00g"() {
+  ret void
+}
+;;; fcmp: flag of integers
+define i1 @f(float %x) {
+  %r = fcmp nsw oeq float %x, %x
+  ret i1 %r
+}
+;;; icmp: flag of floats
+define i1 @f(i32 %x) {
+  %r = icmp fast eq i32 %x, %x
+  ret i1 %r
+}
+;;; assembly: a label
+define void @f() {
+  call void asm "x", "!i"()
+  ret void
+}
+;;; dbg.value: no metadata
+define void @f(i32 %a) {
+  call void @llvm.dbg.value(i32 %a, i32 0, i32 0)
+  ret void
+}
+;;; dbg.value: undefined metadata
+define void @f(i32 %a) {
+  call void @llvm.dbg.value(metadata i32 %a, metadata !7, metadata !DIExpression())
+  ret void
+}
+;;; record: undefined metadata
+define void @f(i32 %a) {
+  #dbg_value(i32 %a, !0, !DIExpression(), !2)
+  ret void
+}
+;;; number: inf without a sign
+define float @f(float %a) {
+  %r = fadd float %a, inf
+  ret float %r
+}
+;;; function: two conventions
+define ptx_kernel ptx_device void @f() {
+  ret void
+}
+;;; variable: attachment without a node
+@g = unnamed_addr constant i32 0, !dbg
+;;; type: function that returns a function
+%t = type void (i32) (i32)
+;;; node: DIArgList
+!0 = !DIArgList(i32 1)
+;;; summary: nothing behind
+^0 = module
+;;; summary: no such entry
+^0 = foo: (x: 1)
+;;; uselistorder_bb: nothing before
+uselistorder_bb @f, %x, {1, 0}
+;;; alias nodes: 2
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !7, i64 4}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 5
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 8}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 7
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !6, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 8
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !7, i64 0, i64 2}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 9
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !7, i64 0, i64 0, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 10
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !7, i32 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 11
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !7}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 12
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 15
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, null, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 16
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{null, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 17
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!9, !9, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 19
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !7, !8}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 21
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 2}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 22
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!"x"}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 23
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 24
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !7, i64 0, !8}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 25
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, i64 0, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 26
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 400}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 27
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 4, !7, i64 0}
+;;; alias nodes: 28
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7}
+;;; alias nodes: 30
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, !7}
+;;; alias nodes: 31
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", i64 0, i64 0}
+;;; alias nodes: 33
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S"}
+;;; alias nodes: 34
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", null, i64 0}
+;;; alias nodes: 36
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!8, i64 0, !"S", !7, i64 0}
+;;; alias nodes: 37
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{}
+;;; alias nodes: 38
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, i64 1}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 40
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", null, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 42
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!9, !9, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 43
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", i64 0, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 44
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !8, i64 0}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 45
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !7, i64 0}
+!9 = !{!"root"}
+!8 = !{!"char", !9, !9}
+!7 = !{!"int", !8, i64 0}
+!6 = !{!"S", !7, i64 0, !7, i64 4, !8, i64 8}
+;;; alias nodes: 49
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 4}
+!9 = !{!"root"}
+!8 = !{!9, i64 1, !"char"}
+!7 = !{!8, i64 4, !"int"}
+!6 = !{!8, i64 8, !"S", !7, i64 0, i64 4, !7, i64 4, i64 4}
+;;; alias nodes: 50
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 0, i64 4, i64 1, i64 1}
+!9 = !{!"root"}
+!8 = !{!9, i64 1, !"char"}
+!7 = !{!8, i64 4, !"int"}
+!6 = !{!8, i64 8, !"S", !7, i64 0, i64 4, !7, i64 4, i64 4}
+;;; alias nodes: 51
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !8, i64 0, i64 1}
+!9 = !{!"root"}
+!8 = !{!9, i64 1, !"char"}
+!7 = !{!8, i64 4, !"int"}
+!6 = !{!8, i64 8, !"S", !7, i64 0, i64 4, !7, i64 4, i64 4}
+;;; alias nodes: 52
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!7, !6, i64 0, i64 4}
+!9 = !{!"root"}
+!8 = !{!9, i64 1, !"char"}
+!7 = !{!8, i64 4, !"int"}
+!6 = !{!8, i64 8, !"S", !7, i64 0, i64 4, !7, i64 4, i64 4}
+;;; alias nodes: 54
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 0, i64 4}
+!9 = !{!"root"}
+!8 = !{!9, i64 1, !"char"}
+!7 = !{!8, i64 4, !"int"}
+!6 = !{!8, i64 8, !"S", !7, i64 0}
+;;; alias nodes: 55
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !tbaa !5
+  ret i32 %x
+}
+!5 = !{!6, !7, i64 0, i64 4}
+!9 = !{!"root"}
+!8 = !{!9, i64 1, !"char"}
+!7 = !{!8, i64 4, !"int"}
+!6 = !{!8, i64 8, !"S", !7, i64 4, i64 4, !7, i64 0, i64 4}
+;;; alias nodes: 61
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !alias.scope !0
+  ret i32 %x
+}
+!0 = !{!"x"}
+;;; alias nodes: 62
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !alias.scope !0
+  ret i32 %x
+}
+!0 = !{i32 1}
+;;; alias nodes: 63
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !alias.scope !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!1}
+;;; alias nodes: 64
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !alias.scope !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!1, !2, !3}
+!2 = distinct !{!2}
+!3 = !{}
+;;; alias nodes: 65
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !alias.scope !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!2, !2}
+!2 = distinct !{!2}
+;;; alias nodes: 66
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !alias.scope !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!1, !"d"}
+;;; alias nodes: 67
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !alias.scope !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!1, !2}
+!2 = distinct !{!2, !2}
+;;; alias nodes: 68
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !alias.scope !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!1, !2}
+!2 = !{}
+;;; alias nodes: 69
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !alias.scope !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!1, !2}
+!2 = !{i32 0}
+;;; alias nodes: 70
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !alias.scope !0
+  ret i32 %x
+}
+!0 = distinct !{!0, !2}
+!2 = distinct !{!2}
+;;; alias nodes: 71
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !alias.scope !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!1, !2, !"a", !"b"}
+!2 = distinct !{!2}
+;;; alias nodes: 72
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !alias.scope !0
+  ret i32 %x
+}
+!0 = !{!1, null}
+!1 = distinct !{!1, !2}
+!2 = distinct !{!2}
+;;; alias nodes: 78
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !noalias !0
+  ret i32 %x
+}
+!0 = !{!"x"}
+;;; alias nodes: 79
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !noalias !0
+  ret i32 %x
+}
+!0 = !{i32 1}
+;;; alias nodes: 80
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !noalias !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!1}
+;;; alias nodes: 81
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !noalias !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!1, !2, !3}
+!2 = distinct !{!2}
+!3 = !{}
+;;; alias nodes: 82
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !noalias !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!2, !2}
+!2 = distinct !{!2}
+;;; alias nodes: 83
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !noalias !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!1, !"d"}
+;;; alias nodes: 84
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !noalias !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!1, !2}
+!2 = distinct !{!2, !2}
+;;; alias nodes: 85
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !noalias !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!1, !2}
+!2 = !{}
+;;; alias nodes: 86
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !noalias !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!1, !2}
+!2 = !{i32 0}
+;;; alias nodes: 87
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !noalias !0
+  ret i32 %x
+}
+!0 = distinct !{!0, !2}
+!2 = distinct !{!2}
+;;; alias nodes: 88
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !noalias !0
+  ret i32 %x
+}
+!0 = !{!1}
+!1 = distinct !{!1, !2, !"a", !"b"}
+!2 = distinct !{!2}
+;;; alias nodes: 89
+define i32 @f(ptr %p) {
+  %x = load i32, ptr %p, !noalias !0
+  ret i32 %x
+}
+!0 = !{!1, null}
+!1 = distinct !{!1, !2}
+!2 = distinct !{!2}

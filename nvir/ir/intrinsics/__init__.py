@@ -16,7 +16,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from nvir.ir.intrinsics.fit import declared_mismatch, has_literals, literals, misfit, mismatch
+from nvir.ir.intrinsics.fit import (
+    declared_mismatch,
+    has_literals,
+    literals,
+    misfit,
+    misplaced,
+    mismatch,
+)
 from nvir.ir.intrinsics.intrinsic import (
     CallOperands,
     Intrinsic,
@@ -87,5 +94,5 @@ def find(name: str) -> Intrinsic | None:
 
 __all__ = [
     "CallOperands", "Intrinsic", "Pattern", "declared_mismatch", "find", "has_literals",
-    "is_packed", "literals", "misfit", "mismatch", "registers_of", "table", "written",
+    "is_packed", "literals", "misfit", "misplaced", "mismatch", "registers_of", "table", "written",
 ]

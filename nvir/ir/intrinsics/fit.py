@@ -3,6 +3,7 @@
     mismatch(row, call)             what is wrong, in words; None for what can be selected and run
     declared_mismatch(row, f)       the same of a declaration, whose literals are not known
     misfit(types, result, given)    the same of types alone
+    misplaced(row, f)               what is wrong with it even where nobody calls it
     has_literals(row)               whether more than types decides that
 
 Types are those of the row, but for what goes in one register of the same width: names of older
@@ -66,6 +67,21 @@ def literals(
             return f"with operand {k} that is no literal"
         if k in limits and not 0 <= getattr(v, "value", 0) < limits[k]:
             return f"with operand {k} that is not below {limits[k]}"
+    return None
+
+
+def misplaced(row: Intrinsic, f: Function) -> str | None:
+    """Why a declaration cannot take the attributes that LLVM gives its operands: `immarg` of
+    literals, and `nocapture` of pointers, but of those that the result or a name comes from."""
+    given, (results, words) = [p.type for p in f.arguments], _signature(row.types)
+    if not row.name.startswith("llvm.nvvm."):
+        last = max((k for k, (_, fixed) in enumerate(words) if fixed), default=-1)
+        if last >= len(given) and not words[last][0].endswith("?"):
+            return f"without operand {last}, a literal"
+    held = results[0][:3] != "ptr" and row.name not in ("llvm.nvvm.reflect", "llvm.var.annotation")
+    for k, (t, (word, _)) in enumerate(zip(given, words, strict=False)):
+        if held and word[:3] == "ptr" and not isinstance(_element(t), ty.PointerType):
+            return f"with operand {k} of type {t}, where a pointer stands"
     return None
 
 

@@ -391,10 +391,12 @@ def _call(i: Instruction, f: Function) -> str | None:
 def _assembly(i: Instruction, asm: InlineAsm) -> str | None:
     """The result and the arguments are as many as the constraints say."""
     every = asm.constraints.split(",") if asm.constraints else []
-    kinds = ["=~".find(c[:1]) % 3 for c in every if c[:1] != "!"]  # output 0, clobber 1, input 2
-    if any(not c.strip("=~*&%!") or c.count("{") != c.count("}") for c in every):
+    if any(c[:1] == "!" for c in every):
+        return "labels in constraints are of callbr"
+    kinds = ["=~".find(c[:1]) % 3 for c in every]  # output 0, clobber 1, input 2
+    if any(not c.strip("=~*&%") or c.count("{") != c.count("}") for c in every):
         return f"'{asm.constraints[:60]}' are no constraints of assembly"
-    parts = [c for c in every if not c.startswith(("~", "!"))]
+    parts = [c for c in every if not c.startswith("~")]
     outputs = [c for c in parts if c.startswith("=") and not c.startswith("=*")]
     if any(c[0] != "=" and d[0] == "=" for c, d in itertools.pairwise(parts)):
         return "an output of the assembly stands behind an input"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nvir.ir import Function, Value
-from nvir.ir.intrinsics import declared_mismatch, find, literals, misfit
+from nvir.ir.intrinsics import declared_mismatch, find, literals, misfit, misplaced
 from nvir.llvm.expand.upgrade import BINARY, CASTS, split_name
 
 _ROTATED = {"b32": "i32 i32 i32", "b64": "i64 i64 i32", "right.b64": "i64 i64 i32"}
@@ -61,8 +61,16 @@ def declaration_problem(f: Function) -> str | None:
     return misfit(types, f.return_type, [p.type for p in f.arguments]) if types else None
 
 
+def lone_problem(f: Function) -> str | None:
+    """Why LLVM refuses this declaration of an intrinsic though nobody calls it, or None."""
+    row = find(str(f.name))
+    return misplaced(row, f) if row is not None else None
+
+
 def literal_problem(name: str, given: Sequence[Value]) -> str | None:
     """Which operand of an intrinsic without a row must be a literal, or None."""
+    if name.startswith("llvm.threadlocal.address"):
+        return "takes a thread_local variable"
     types = _types(name) if find(name) is None else ""
     return literals(types, given) if types else None
 
