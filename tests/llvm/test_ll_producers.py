@@ -83,7 +83,8 @@ def test_decimals_round_to_their_type(text):
 
 @pytest.mark.parametrize(("text", "bits"), [
     ("+inf", 0x7C00), ("-inf", 0xFC00), ("+qnan", 0x7E00), ("-nan(0x1)", 0xFC01),
-    ("+snan(0x3)", 0x7C03), ("+nan(0x400)", None), ("+inf(0x1)", None), ("inf", None), ("70000.0", None),
+    ("+snan(0x3)", 0x7C03), ("+nan(0x400)", None), ("+inf(0x1)", None), ("inf", None),
+    ("70000.0", None),
 ])
 def test_words_for_what_is_not_finite(text, bits):
     assert float_bits(HALF, text) == bits
