@@ -28,7 +28,7 @@ def tag_problem(tag: tuple[Any, ...], node: Node) -> str | None:
     sized = len(access) > 2 and node(access[0]) is not None  # types that tell their sizes
     if len(tag) > 4 + sized or len(tag) < 3 + sized:
         return f"an access tag of {len(tag)} parts"
-    if len(tag) == 4 + sized and not (_number(tag[-1]) in (0, 1)):
+    if len(tag) == 4 + sized and _number(tag[-1]) not in (0, 1):
         return "an access tag ends in 0 or 1, whether what is read is constant"
     if not sized and not _is_scalar(access, node):
         return "an access tag names a scalar type behind the first"

@@ -339,8 +339,8 @@ class DefinitionReader(Grammar):
         elif kind in SCOPES:
             if wrong := self.reader.metadata.alias_problem(kind, held, at):
                 raise Stop(wrong, at)
-        elif (wrong := kind_problem(made, kind, held)) or kind == "!tbaa" and (
-                wrong := self.reader.metadata.alias_problem(kind, held, at)):
+        elif (wrong := kind_problem(made, kind, held)) or (kind == "!tbaa" and (
+                wrong := self.reader.metadata.alias_problem(kind, held, at))):
             raise Stop(wrong, at)
 
     def _range(self, i: Instruction, node: Any, at: int) -> None:

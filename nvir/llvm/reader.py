@@ -51,7 +51,7 @@ from nvir.llvm.datalayout import layout_problem, pointer_bits
 from nvir.llvm.expand.signatures import lone_problem
 from nvir.llvm.expand.upgrade import upgrade_declaration
 from nvir.llvm.grammar import UNSIZED, opaque_in
-from nvir.llvm.lexer import END, Stop, Text, name_in
+from nvir.llvm.lexer import Stop, Text, name_in
 from nvir.llvm.linkage import BEFORE_FUNCTIONS, STARTERS, TOO_FAR, SymbolReader, symbol_name
 from nvir.llvm.metadata import Metadata, launch_attributes
 from nvir.llvm.variadic import lower_variadics

@@ -21,8 +21,8 @@ from nvir.ir.intrinsics.fit import (
     has_literals,
     literals,
     misfit,
-    misplaced,
     mismatch,
+    misplaced,
 )
 from nvir.ir.intrinsics.intrinsic import (
     CallOperands,
@@ -93,6 +93,18 @@ def find(name: str) -> Intrinsic | None:
 
 
 __all__ = [
-    "CallOperands", "Intrinsic", "Pattern", "declared_mismatch", "find", "has_literals",
-    "is_packed", "literals", "misfit", "misplaced", "mismatch", "registers_of", "table", "written",
+    "CallOperands",
+    "Intrinsic",
+    "Pattern",
+    "declared_mismatch",
+    "find",
+    "has_literals",
+    "is_packed",
+    "literals",
+    "misfit",
+    "mismatch",
+    "misplaced",
+    "registers_of",
+    "table",
+    "written",
 ]
