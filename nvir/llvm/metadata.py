@@ -29,10 +29,10 @@ from nvir.ir import (
 from nvir.ir import types as ty
 from nvir.ir.text.datum import MAX_DEPTH
 from nvir.ir.verify.nvvm import element
-from nvir.llvm.alias_nodes import scopes_problem, tag_problem
-from nvir.llvm.debug_nodes import FIELDS, expression_problem, node_problem, value_problem
 from nvir.llvm.grammar import Grammar
 from nvir.llvm.lexer import Stop
+from nvir.llvm.nodes.alias import scopes_problem, tag_problem
+from nvir.llvm.nodes.debug import FIELDS, expression_problem, node_problem, value_problem
 
 # annotation → directive and its component
 LAUNCH = {
@@ -165,7 +165,7 @@ class Metadata(Grammar):
         return self.constant(t)
 
     def _special(self, distinct: bool, depth: int) -> Special:
-        """`!DILocation(line: 3, …)`, its fields held to what `debug_nodes` says of them."""
+        """`!DILocation(line: 3, …)`, its fields held to what nodes/debug.py says of them."""
         t, at = self.t, self.k
         kind = t[at][1:]
         fields, out = FIELDS[kind], Special({"": kind})

@@ -281,7 +281,7 @@ class _ModuleReader(SymbolReader):
         self.expect("=")
         word = self.t[self.k].removesuffix(":")
         if word not in _SUMMARIES:
-            self.fail("an entry of a summary such as 'module'")
+            self.fail("'module' or its like")
         self.k += 1
         if self.t[self.k - 1][-1:] != ":":
             self.expect(":")
