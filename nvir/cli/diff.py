@@ -32,7 +32,7 @@ from nvir.cli.common import (
     write_output,
 )
 from nvir.ir.errors import NvirError
-from nvir.loading import STDIO
+from nvir.loading import STDIO, read_bytes
 
 if TYPE_CHECKING:
     from nvir.passes.knobs import Policy
@@ -116,7 +116,7 @@ def command(
 
     with command_line():
         if thresholds is not None:
-            fail_on = f"{thresholds.read_text('utf-8', 'replace')}\n{fail_on or ''}"
+            fail_on = f"{read_bytes(str(thresholds)).decode('utf-8', 'replace')}\n{fail_on or ''}"
         limits = parse_thresholds(DEFAULT if fail_on is None else fail_on)
     real = {"spills", "stack"}.intersection(t.metric for t in limits)
     if real and not ask_ptxas:

@@ -19,11 +19,15 @@ def read_file(
     path: str | os.PathLike[str], limit: int = LARGEST, *, regular: bool = False
 ) -> bytes:
     """The bytes of a file. Raises OSError where it cannot be read or holds more than `limit`
-    bytes, as devices do without end; with `regular` also for what is no regular file, without
-    opening it, since opening a pipe may wait for ever."""
+    bytes, as devices do without end; also for a pipe with a name, and with `regular` for all that
+    is no regular file, without opening it, since that may wait for ever. A shell's `<(command)`
+    has no name and is open already."""
     try:
-        if regular and not stat.S_ISREG(os.stat(path).st_mode):
+        mode = os.stat(path).st_mode
+        if regular and not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, "not a regular file")
+        if stat.S_ISFIFO(mode) and os.path.lexists(os.path.realpath(path)):
+            raise OSError(errno.EINVAL, "a pipe with a name, which may wait for ever")
         with open(path, "rb") as f:
             return read_stream(f, limit)
     except ValueError as e:  # a name with a NUL in it

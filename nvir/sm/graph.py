@@ -237,10 +237,9 @@ def positive_cycle(
     """A cycle of positive weight among `nodes`, as its nodes in order, or None.
 
     `out[u]` holds `(v, weight)`, its targets all among `nodes`. Bellman-Ford for longest
-    paths from everywhere at once, each pass over what the one before made longer; the parent links
-    close exactly when such a cycle exists, so they are looked at after every pass, after very many
-    passes once as many links were changed as there are. Passes are few where `nodes` is in a good
-    order.
+    paths from everywhere at once, each pass over what the last made longer. Parent links close
+    exactly when such a cycle exists: they are looked at after each of few passes, then once as many
+    were changed as there are. Passes are few when `nodes` is ordered well.
     """
     order = list(nodes)
     place = {u: k for k, u in enumerate(order)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ SGEMM = Path(__file__).parents[2] / "examples" / "sgemm.ptx"
         (["opt", str(SGEMM), "-p", "dce", "-o", "new/"], 1, "new/: names a folder, not a file"),
         (["opt", "empty.nvir", "-p", "licm"], 1, "block M is empty"),
         (["report", "/dev/zero"], 1, "/dev/zero: larger than 256 MiB"),
+        (["report", "pipe"], 1, "pipe: a pipe with a name"),
+        (["diff", str(SGEMM), str(SGEMM), "--thresholds", "pipe"], 2, "a pipe with a name"),
         (["cfg", "bare.ptx"], 1, "bare.ptx has no function with a body"),
         (["report", "half.ptx"], 1, "half.ptx:"),
         (["report", "missing.ptx"], 1, "missing.ptx: No such file or directory"),
@@ -42,6 +45,7 @@ def test_wrong_input_is_told(words, status, message, tmp_path, monkeypatch):
     Path("bare.ptx").write_text(".version 8.0\n.target sm_80\n.address_size 64\n")
     Path("half.ptx").write_text(text[: len(text) // 2])
     Path("empty.ptx").write_text("")
+    os.mkfifo("pipe")
     Path("empty.nvir").write_text(
         "module ori target sm_80\nkernel @k() {\nentry:\n  bra L\nM:\nL:\n  ret\n}\n"
     )
@@ -56,6 +60,16 @@ def test_wrong_input_is_told(words, status, message, tmp_path, monkeypatch):
     assert result.exit_code == status
     assert isinstance(result.exception, SystemExit)
     assert message in result.output
+
+
+def test_a_pipe_without_a_name_is_read():
+    """What a shell makes of <(command)."""
+    end, start = os.pipe()
+    os.write(start, b".version 8.0\n.target sm_80\n.address_size 64\n")
+    os.close(start)
+    result = CliRunner().invoke(main, ["check", f"/dev/fd/{end}"])
+    os.close(end)
+    assert result.exit_code == 0, result.output
 
 
 def test_a_target_without_a_profile_is_judged_by_the_nearest():

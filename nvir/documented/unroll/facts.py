@@ -287,7 +287,7 @@ class PreScan:
 def pre_scan(function: Function) -> PreScan:
     """Look at the calls before the loops; exits are looked at in loops that run more than once."""
     calls = Analyses.of(function).get("documented calls", _calls)
-    found = [(block, callee) for block, callee in calls if len(callee.blocks) == 1]
+    found = [(b, f) for b, f in calls if len(f.blocks) == 1]
     if not found:
         return PreScan()
     repeated: set[Block] = set()

@@ -23,7 +23,7 @@ Nothing is transformed here.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable
 
 import attrs
 
@@ -396,9 +396,10 @@ class UnrollFlow:
         self.loops = natural_loops(function)
         self.trips = known_trips(function)
         self.number = turn.numbers if turn else {b: k for k, b in enumerate(function.blocks)}
-        self.marked = {x.header for x in self.loops if has_pragma(x)}
-        if turn is not None:  # what unrolling has marked is not what was to stay
-            self.marked &= turn.marked
+        self.marked = {  # what unrolling has marked is not what was to stay
+            x.header for x in self.loops
+            if (turn is None or x.header in turn.marked) and has_pragma(x)
+        }
         self.inherited = nounroll_inwards(self.loops, self.marked)
 
     def decisions(self, headers: Iterable[Block]) -> dict[Block, UnrollDecision]:
@@ -422,7 +423,8 @@ class UnrollFlow:
         if why:
             return none.none(UnrollCode.NOUNROLL, why, "D")
         entry = header if rules.literal else (loop.preheader or header)
-        hot = is_hot(self.runs[loop.latches[0]], self.runs[entry])
+        runs = known_frequencies(self.function)
+        hot = is_hot(runs[loop.latches[0]], runs[entry])
         r = scan_body(loop, self._staying(loop), self.trips[header])
         none = attrs.evolve(none, size=r.size, saved=r.saved, folds=r.foldable)
         note("UNR-13", "F cross edges", r.cross_edges, loop=loop)
@@ -526,7 +528,3 @@ class UnrollFlow:
         return attrs.evolve(
             none.partial(factor, why), step="P", pieces=pieces, iterations=rounds(T, factor)
         )
-
-    @property
-    def runs(self) -> Mapping[Block, int]:
-        return known_frequencies(self.function)

@@ -73,7 +73,7 @@ def dominance_frontiers(preds: Preds, idom: Sequence[int], function: str) -> lis
                 size += 1
                 p = idom[p]
         if size > MAX_MEMBERS:
-            raise Unsupported("loops nested this deep", where=f"function {function}")
+            raise Unsupported("loops or exits nested this deep", where=f"function {function}")
     return frontier
 
 
