@@ -299,6 +299,18 @@ def told_of(f: Function) -> Trace:
     return trace
 
 
+@pytest.mark.seed("FN-08")
+@pytest.mark.parametrize(("body", "last", "told"), [
+    ((b.label("again"), b.goto("again")), "again", "left out: nothing leads to it"),
+    ((b.ret(1),), "return", "load and ret"),
+])
+def test_the_return_block_is_told_as_it_is(body, last, told):
+    with Trace() as trace:
+        f = state_of(b.function("int f", "int a", *body)).function
+    assert blocks_of(f)[-1] == last
+    assert [e.outcome for e in trace.of("FN-08") if e.step == "return block"] == [told]
+
+
 @pytest.mark.seed("FN-08", "FN-22", "FN-02")
 def test_labels_are_placed_and_what_nothing_leads_to_goes():
     """A loop by goto; behind it what nobody reaches, which a phi of the reached names."""

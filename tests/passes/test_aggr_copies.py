@@ -209,9 +209,17 @@ define void @g(ptr %p, ptr %q) {
 }
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 """
-    for pipeline, parameters in (("lower-aggr-copies", 3), (text, 4)):
+    by_knob = {"lower-aggr-func-args": True}
+    for pipeline, knobs, parameters in (
+        ("lower-aggr-copies", {}, 3), (text, {}, 4), ("lower-aggr-copies", by_knob, 4),
+    ):
         m = read(source)
-        nvir.run_passes(m, pipeline, policy="documented")
+        with Trace() as trace:
+            nvir.run_passes(m, pipeline, policy="documented", knobs=knobs)
+        first, *of_functions = trace.of("MEM-02")
+        assert first.inputs["lower_aggr_func_args"] == bool(of_functions) == (parameters == 4)
+        assert [(e.inputs["function"], e.outcome) for e in of_functions] == [
+            ("f", "one for each leaf, in 1 calls, too")][: len(of_functions)]
         assert len(m["f"].params) == parameters
         assert "split" in names(m["f"])
         assert not any(str(i.type).startswith("{") for i in m["f"].instructions())

@@ -194,7 +194,7 @@ def _end(g: IRGenState, abi: ABI) -> None:
     if is_traced():
         ways = sum(g.return_block in successors(b) for b in g.function.blocks)
         how = "ret" if g.retval is None or abi.sret else "load and ret"
-        note("FN-08", "return block", how, edges=ways)
+        note("FN-08", "return block", how if ways else "left out: nothing leads to it", edges=ways)
 
 
 def _load_result(g: IRGenState, abi: ABI, slot: LValue) -> None:

@@ -21,6 +21,7 @@ from nvir.ir import Argument, Constant, Function, Instruction, Module, Symbol, V
 from nvir.ir.layout import size_of
 from nvir.ir.nvvm import Builder
 from nvir.ir.nvvm_values import ConstantExpr, NvvmCall, symbols_in
+from nvir.ir.text.trace import note
 from nvir.passes.aggregate.leaves import is_aggregate, leaves
 from nvir.passes.context import Context
 from nvir.passes.remarks import missed, passed
@@ -42,6 +43,8 @@ def flatten_parameters(module: Module, ctx: Context) -> bool:
     for f in wanted:
         why = _obstacle(f, calls.get(f, []), escaped)
         ctx.function = f
+        told = why or f"one for each leaf, in {len(calls.get(f, []))} calls, too"
+        note("MEM-02", "function arguments", told, function=f, types=[a.type for a in f.arguments])
         if why:
             ctx.remark(KEPT, None, name=str(f.name), why=why)
             continue

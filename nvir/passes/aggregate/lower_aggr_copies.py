@@ -93,9 +93,9 @@ def run(module: Module, ctx: Context) -> bool:
     what = limits(ctx)
     values = split_limits(ctx)
     changed = False
-    note("MEM-02", "pass", "structs, then copies", index=417,
-         lower_aggr_func_args=ctx.options.lower_aggr_func_args)
-    if ctx.options.lower_aggr_func_args or ctx.knob("lower-aggr-func-args"):
+    arguments = ctx.options.lower_aggr_func_args or ctx.knob("lower-aggr-func-args")
+    note("MEM-02", "pass", "structs, then copies", index=417, lower_aggr_func_args=arguments)
+    if arguments:
         changed = func_args.flatten_parameters(module, ctx)
     for f in list(module.functions):
         if f.blocks:
