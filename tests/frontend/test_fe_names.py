@@ -161,6 +161,30 @@ def test_a_source_names_a_section(words, section):
                             "extern \"C\" __global__ void k(int *p) { f(p); }"), "sm_80")[0]
     (f,) = [x for x in read.declarations if x.name == "f"]
     assert f.attributes.section == section
+    assert f.attributes.preserve == (-1, -1, -1)
+
+
+@pytest.mark.seed("ATT-01", "CAL-12")
+@pytest.mark.parametrize(("words", "kept"), [
+    ("preserve_n_data(3), preserve_n_after(0)", (3, -1, 0)), ("preserve_n_control(2)", (-1, 2, -1)),
+    ("noinline", (-1, -1, -1)),
+])
+def test_a_source_says_what_calls_preserve(words, kept):
+    """The declaration does, and under policy documented each call of it by name."""
+    pytest.importorskip("clang.cindex")
+    from nvir.frontend.cuda import Source, read_cuda
+
+    unit = check(read_cuda(Source(
+        f"__attribute__(({words})) __device__ void f(int *p) {{ *p = 1; }}\n"
+        "extern \"C\" __global__ void k(int *p) { f(p); }"), "sm_80")[0])
+    (f,) = [x for x in unit.declarations if x.name == "f"]
+    assert f.attributes.preserve == kept
+    for policy in ("observed", "documented"):
+        with Trace() as trace:
+            generate(unit, Options(policy=policy))
+        (made,) = trace.of("CAL-12")
+        assert made.inputs["preserve"] == list(kept if policy == "documented" else (-1, -1, -1))
+        assert len(made.outcome) == sum(n >= 0 for n in made.inputs["preserve"])
 
 
 @pytest.mark.seed("FN-21", "GAP-13")

@@ -293,12 +293,15 @@ class Reader(StatementReader, ExpressionReader, CallReader):
         block = notes.numbers("nvir.block_size")
         registers = notes.numbers("nvir.maxnreg")
         inline = next((w for w in ("always", "never") if f"nvir.inline.{w}" in notes), "")
+        data, control, after = (next(iter(notes.numbers(f"nvir.preserve_n_{x}")), -1)
+                                for x in ("data", "control", "after"))
         return tree.Attributes(
             kernel="CUDAGLOBAL_ATTR" in notes, inline=inline,
             launch_bounds=tree.LaunchBounds(*bounds[:3]) if bounds else None,
             max_registers=registers[0] if registers else 0,
             cluster_dims=_triple(cluster) if cluster else None,
             required_block=_triple(block) if block else None,
+            preserve=(data, control, after),
             section=notes.section, const="CONST_ATTR" in notes,
             noted_builtin="nvir.noted_builtin" in notes,
         )

@@ -207,7 +207,7 @@ def _emit(
         g.events.append("printf")
         return emit_printf(g, e, given), None, None
     g.events.append("bundle")
-    bundles = _bundles(e)
+    bundles = _bundles(_preserved(g, e, f))
     g.events.append("emit")
     made = _build(g, callee, direct, args, abi, bundles)
     g.events.append("attributes")
@@ -336,9 +336,16 @@ def _attach(
     made.aux = attrs.evolve(made.aux, arguments=words, callalign=alignments)
 
 
-@step("CAL-12", "8 bundles", "e.preserve")
-def _bundles(e: tree.Call) -> tuple[tuple[str, int], ...]:
-    return tuple((tag, n) for tag, n in zip(BUNDLES, e.preserve, strict=True) if n >= 0)
+def _preserved(g: IRGenState, e: tree.Call, f: tree.Function | None) -> tuple[int, int, int]:
+    """What the call says, else under policy documented what its callee's declaration does."""
+    if f is None or g.options.policy != "documented" or max(e.preserve) >= 0:
+        return e.preserve
+    return f.attributes.preserve
+
+
+@step("CAL-12", "8 bundles", "preserve")
+def _bundles(preserve: tuple[int, int, int]) -> tuple[tuple[str, int], ...]:
+    return tuple((tag, n) for tag, n in zip(BUNDLES, preserve, strict=True) if n >= 0)
 
 
 @step("CAL-13", "9 attributes", "abi.params", "abi.sret", "count")

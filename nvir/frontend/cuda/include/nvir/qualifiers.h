@@ -15,6 +15,9 @@
 #define __block_size__(...) __attribute__((annotate("nvir.block_size", __VA_ARGS__)))
 #define __align__(n) __attribute__((aligned(n), annotate("nvir.align", n)))
 #define __forceinline__ inline __attribute__((always_inline, annotate("nvir.inline.always")))
+#define preserve_n_data(n) annotate("nvir.preserve_n_data", n)
+#define preserve_n_control(n) annotate("nvir.preserve_n_control", n)
+#define preserve_n_after(n) annotate("nvir.preserve_n_after", n)
 #define __noinline__ __attribute__((noinline, annotate("nvir.inline.never")))
 #define __inline__ inline
 #ifndef __restrict__
