@@ -11,6 +11,7 @@ from nvir.ir import types as ty
 from nvir.ir.intrinsics import find, has_literals, mismatch
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
 from nvir.llvm.attributes import NAMES, has
+from nvir.llvm.expand.accesses import access_of
 from nvir.llvm.expand.signatures import declaration_problem, is_known, literal_problem
 from nvir.llvm.expand.upgrade import (
     OLDER_RESULTS,
@@ -105,6 +106,9 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
         made = upgraded(b, f.name, result, operands)
         if made is not None:
             return made if made.type is not ty.VOID else None
+    if isinstance(callee, InlineAsm) and (
+            made := access_of(b, callee, result, operands)) is not None:
+        return made if result is not ty.VOID else None
     values = tuple(operands) if direct else (callee, *operands)
     known = callee if direct else None
     if result_attributes or attributes or any(arguments) or bundles:

@@ -9,6 +9,7 @@ import pytest
 import nvir
 from nvir.ir import Undef
 from nvir.ir.nvvm_values import Poison
+from nvir.passes.presets import preset
 from tests.llvm.ll_modules import module_of
 
 
@@ -88,29 +89,80 @@ def test_a_fence_of_one_thread_is_nothing_and_of_a_warp_unknown():
         legalized('fence syncscope("warp") seq_cst')
 
 
-@pytest.mark.parametrize(("ordering", "before", "behind"), [
-    ("monotonic", 0, 0), ("unordered", 0, 0), ("acquire", 0, 1), ("seq_cst", 1, 1),
+@pytest.mark.parametrize(("ordering", "written"), [
+    ("monotonic", "ld.relaxed.sys"), ("unordered", "ld.relaxed.sys"),
+    ("acquire", "ld.acquire.sys"), ("seq_cst", "fence.sc.sys; ld.acquire.sys"),
+    ('syncscope("device") acquire', "ld.acquire.gpu"),
 ])
-def test_atomic_loads_are_volatile_between_barriers(ordering, before, behind):
-    barrier = "call void @llvm.nvvm.membar.sys()"
+def test_atomic_loads_are_assembly_of_their_order(ordering, written):
     lines = legalized(f"%d = load atomic i32, ptr %p {ordering}, align 4", "llvm20")
-    assert lines == [barrier] * before + ["%d = load volatile i32, ptr %p, align 4"] + (
-        [barrier] * behind
-    )
+    assert lines == [
+        f'%d = call i32 asm sideeffect "{written}.b32 $0, [$1];", "=r,l,~{{memory}}"(ptr %p)']
 
 
-def test_a_release_store_has_its_barrier_before():
+def test_a_release_store_keeps_its_order_and_its_scope():
     lines = legalized('store atomic i32 1, ptr %p syncscope("block") release, align 4', "llvm20")
     assert lines == [
-        "call void @llvm.nvvm.membar.cta()", "store volatile i32 1, ptr %p, align 4",
-    ]
+        'call void asm sideeffect "st.release.cta.b32 [$0], $1;", "l,r,~{memory}"(ptr %p, i32 1)']
     assert legalized("store i32 1, ptr %p, align 4", "llvm20") == ["store i32 1, ptr %p, align 4"]
+    with pytest.raises(nvir.Unsupported, match="warp"):
+        legalized('store atomic i32 1, ptr %p syncscope("warp") release, align 4')
+
+
+@pytest.mark.parametrize("access", [
+    "%d = load atomic i8, ptr %p acquire, align 1",
+    "%d = load atomic half, ptr %p seq_cst, align 2",
+    "%d = load atomic float, ptr %p monotonic, align 4",
+    "%d = load atomic ptr, ptr %p acquire, align 8",
+    'store atomic i16 7, ptr %p syncscope("device") release, align 2',
+    "store atomic double 1.0, ptr %p seq_cst, align 8",
+    "store atomic i8 7, ptr %p monotonic, align 1",
+    "%d = atomicrmw fadd ptr %p, float %f seq_cst",
+    "%d = atomicrmw fadd ptr %p, double 1.0 syncscope(\"block\") acq_rel",
+    "%d = atomicrmw fadd ptr %p, half 1.0 release",
+    "%d = atomicrmw uinc_wrap ptr %p, i32 %n acquire",
+    "%x = cmpxchg ptr %p, i16 1, i16 2 acq_rel monotonic\n%d = extractvalue { i16, i1 } %x, 0",
+    "%x = cmpxchg ptr %p, i16 1, i16 2 monotonic acquire\n%d = extractvalue { i16, i1 } %x, 0",
+])
+@pytest.mark.parametrize("dialect", ["llvm7", "llvm20"])
+def test_what_is_written_as_assembly_is_read_as_the_access(access, dialect):
+    result = re.search(r"load atomic (\w+)|(?:fadd|wrap) ptr %p, (\w+)|(i16) 1,", access)
+    if result is not None:
+        access += f"\nstore {next(filter(None, result.groups()))} %d, ptr %q"
+    module = nvir.read_ll(module_of(access))
+    again = nvir.read_ll(module_of(access))
+    nvir.run_passes(again, f"legalize<dialect={dialect}>", verify=True)
+    text = nvir.print_ll(again, dialect)
+    again = nvir.read_ll(text)
+    nvir.verify(again)
+    assert "asm" not in nvir.print_ll(again, "llvm20")
+    for m in (module, again):
+        nvir.run_passes(m, preset(3))
+    assert opcodes(again) == opcodes(module)
+
+
+def opcodes(module):
+    """The instructions of a kernel, untyped bits of one width being alike."""
+    return [re.sub(r"\.[bu](\d+)$", r".b\1", i.form.spelling) for i in module["k"].instructions()]
+
+
+@pytest.mark.parametrize(("template", "constraints"), [
+    ("ld.acquire.sys.b32 $0, [$1+4];", "=r,l,~{memory}"),
+    ("ld.acquire.sys.b32 $0, [$1];", "=r,l"), ("ld.volatile.b32 $0, [$1];", "=r,l,~{memory}"),
+    ("fence.sc.gpu; ld.acquire.sys.b32 $0, [$1];", "=r,l,~{memory}"),
+    ("fence.sc.sys; ld.relaxed.sys.b32 $0, [$1];", "=r,l,~{memory}"),
+    ("ld.release.sys.b32 $0, [$1];", "=r,l,~{memory}"),
+    ("ld.acquire.sys.global.b32 $0, [$1];", "=r,l,~{memory}"),
+])
+def test_other_assembly_stays(template, constraints):
+    call = f'%d = call i32 asm sideeffect "{template}", "{constraints}"(ptr %p)'
+    assert template in nvir.print_ll(nvir.read_ll(module_of(call)), "llvm20")
 
 
 def test_floating_atomics_of_llvm7():
     add = legalized("%d = atomicrmw fadd ptr %p, float %f monotonic")
-    name = "llvm.nvvm.atomic.load.add.f32.p0f32"
-    assert add[-1] == f"%0 = call float @{name}(float* %cast.1, float %f)"
+    assert add[-1] == ('%d = call float asm sideeffect "atom.relaxed.sys.add.f32 $0, [$1], $2;", '
+                       '"=f,l,f,~{memory}"(i8* %p, float %f)')
     kept = legalized("%d = atomicrmw fadd ptr %p, float %f monotonic", "llvm20")
     assert kept == ["%d = atomicrmw fadd ptr %p, float %f monotonic"]
     swap = legalized("%d = atomicrmw xchg ptr %p, float %f monotonic")

@@ -1,29 +1,50 @@
 """Atomic operations in the forms that libnvvm takes.
 
 It has neither fences nor atomic loads and stores: a fence is a barrier of memory (`membar.cta`,
-`.gl`, `.sys`, each a sequentially consistent fence of its scope), an atomic load or store a
-volatile one, which PTX makes a relaxed access of system scope, with barriers where its
-ordering asks for them. What LLVM 7 lacks of `atomicrmw` becomes an NVVM intrinsic (relaxed, so with
-barriers as well) or a loop of compare-and-exchange.
+`.gl`, `.sys`, each a sequentially consistent fence of its scope), an atomic load or store PTX's own
+instruction as inline assembly, of the order and scope asked for; so are exchanges of 16 bits and,
+for LLVM 7, sums of floats and counters. The reader knows such assembly for what it is. What else it
+lacks of `atomicrmw` is a loop of compare-and-exchange.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from nvir.ir import Block, Instruction, Unsupported, Value, nvvm_form, undef
+from nvir.ir import Block, Instruction, Unsupported, Value, undef
+from nvir.ir.atomic_assembly import SCOPES, Access
 from nvir.ir.nvvm import Builder, const_like, declare
-from nvir.ir.types import I64, VOID, FloatType, IntType, PointerType, Type, VectorType, int_type
+from nvir.ir.types import (
+    DOUBLE,
+    FLOAT,
+    I16,
+    I32,
+    I64,
+    VOID,
+    FloatType,
+    IntType,
+    PointerType,
+    Type,
+    VectorType,
+    function_type,
+    int_type,
+    pointer,
+)
 from nvir.passes.llvm.narrow_atomics import narrow
 
+_PTX_ORDERS = {"monotonic": "relaxed", "acquire": "acquire", "release": "release",
+               "acq_rel": "acq_rel", "seq_cst": "acq_rel"}
 _BARRIERS = {
     "": "sys", "system": "sys", "device": "gl", "gpu": "gl", "agent": "gl", "cluster": "gl",
     "block": "cta", "cta": "cta", "workgroup": "cta",
 }
 _BY_LOOP = frozenset(
     ("nand", "uinc_wrap", "udec_wrap", "usub_cond", "usub_sat", "fmax", "fmin", "fsub"))
-_BEFORE = frozenset(("release", "acq_rel", "seq_cst"))
-_BEHIND = frozenset(("acquire", "acq_rel", "seq_cst"))
+# The type of memory and the register's of those that assembly takes; pointers are of 64 bits.
+_KINDS: dict[str, tuple[str, Type]] = {
+    "i8": ("b8", I16), "i16": ("b16", I16), "half": ("b16", I16), "bfloat": ("b16", I16),
+    "i32": ("b32", I32), "i64": ("b64", I64), "float": ("f32", FLOAT), "double": ("f64", DOUBLE),
+}
 
 
 def _refuse(what: str, dialect: str, i: Instruction) -> Unsupported:
@@ -55,32 +76,93 @@ def _access(i: Instruction, dialect: str) -> bool:
     """A load or store, if atomic."""
     if "atomic" not in i.form.mods:
         return False
-    ordering, scope, align = i.aux
+    ordering, scope, _ = i.aux
     t = i.type if i.type is not VOID else i._operands[0].type
     if not isinstance(t, IntType | FloatType | PointerType) or t.bits not in (8, 16, 32, 64):
         raise _refuse(f"an atomic {i.form.name} of {t}", dialect, i)
-    i.set_form(nvvm_form(f"{i.form.name} volatile"))
-    i.aux = align
-    _surround(i, ordering, scope, dialect)
+    b = Builder.ahead_of(i)
+    b.loc = i.loc
+    how = {"ld": "acquire", "st": "release"}["ld" if i.form.name == "load" else "st"]
+    order = "relaxed" if ordering in ("unordered", "monotonic") else how
+    if i.form.name == "load":
+        _replace(i, _assembled(b, i, "ld", order, ordering, scope, i._operands[0], (), t, dialect))
+    else:
+        v, p = i._operands
+        _assembled(b, i, "st", order, ordering, scope, p, (v,), VOID, dialect)
+        i.erase()
+        _drop(v)
     return True
 
 
-def _surround(i: Instruction, ordering: str, scope: str, dialect: str) -> None:
-    if ordering in _BEFORE:
-        _barrier(Builder.ahead_of(i), scope, i, dialect)
-    if ordering in _BEHIND:
-        _barrier(Builder(i.block, i.next), scope, i, dialect)  # type: ignore[arg-type]
+def _assembled(b: Builder, i: Instruction, what: str, order: str, ordering: str, scope: str,
+               p: Value, values: tuple[Value, ...], result: Type, dialect: str) -> Value:
+    """An access as inline assembly: its values in registers that assembly takes."""
+    where = SCOPES.get(scope)
+    if where is None:
+        raise _refuse(f'the scope "{scope}"', dialect, i)
+    if _space(p) not in (0, 1, 3):
+        p = b.addrspacecast(p, pointer())
+    t = values[0].type if values else result
+    kind, register = _KINDS.get(t.name) or ("b64", I64)
+    kind = {("add", "b16"): "f16", ("inc", "b32"): "u32", ("dec", "b32"): "u32"}.get(
+        (what, kind), kind)
+    access = Access(what, order, where, _space(p), kind, ordering == "seq_cst")
+    given = [p, *(_in_register(b, v, register) for v in values)]
+    return b.asm(function_type(register if result is not VOID else VOID, [v.type for v in given]),
+                 *access.written(), given, side_effect=True, name=i.name or "")
+
+
+def _replace(i: Instruction, made: Value) -> None:
+    """Let what assembly gives stand for an access, and for what casts that to its type."""
+    register = made.type
+    for user in list(i.users):
+        if user.form.name in ("zext", "bitcast") and user.type is register is not i.type:
+            made.name = made.name or user.name
+            user.replace_with(made)
+    if i.type is register or i.has_uses:
+        i.replace_with(_of_register(Builder.ahead_of(i), made, i.type))
+    else:
+        i.erase()
+
+
+def _drop(*values: Value) -> None:
+    """Erase casts that nobody uses any more."""
+    for v in values:
+        if isinstance(v, Instruction) and v.form.name in ("trunc", "bitcast") and not v.has_uses:
+            v.erase()
+
+
+def _in_register(b: Builder, v: Value, register: Type) -> Value:
+    if isinstance(v, Instruction) and v.form.name in ("trunc", "bitcast") and (
+            v._operands[0].type is register):
+        return v._operands[0]  # the bits above are not written
+    if isinstance(v.type, PointerType):
+        return b.ptrtoint(v, I64)
+    if v.type.bits < register.bits:
+        return b.zext(v, register)
+    return v if v.type is register else b.bitcast(v, register)
+
+
+def _of_register(b: Builder, v: Value, t: Type) -> Value:
+    if isinstance(t, PointerType):
+        return b.inttoptr(v, t)
+    if t.bits < v.type.bits:
+        return b.trunc(v, t)
+    return v if v.type is t else b.bitcast(v, t)
 
 
 def _rmw(i: Instruction, dialect: str) -> bool:
     operation = i.form.mods[0]
     p, v = i._operands
     t = v.type
-    if isinstance(t, IntType) and t.bits < 32:
+    if isinstance(t, IntType) and t.bits < 16:
         narrow(i, split, _COMPUTED[operation], _failure(i.aux[0]))
         return True
-    if t.bits == 16 and dialect == "llvm7":
-        _of_bits(i, operation, t)
+    if t.name == "half" and operation == "fadd" and dialect == "llvm7":
+        return _direct(i, "add", dialect)
+    if isinstance(t, IntType | FloatType) and t.bits == 16 and (
+            dialect == "llvm7" or isinstance(t, IntType)):
+        _loop(i, operation, dialect)
         return True
     if isinstance(t, PointerType) and operation == "xchg":
         b = Builder.ahead_of(i)
@@ -92,9 +174,11 @@ def _rmw(i: Instruction, dialect: str) -> bool:
     if t.bits == 128:
         raise _refuse(f"atomicrmw {operation} of {t}", dialect, i)
     if operation in ("uinc_wrap", "udec_wrap") and t.bits == 32:
-        word = "inc" if operation[1] == "i" else "dec"
-        _intrinsic(i, f"llvm.nvvm.atomic.load.{word}.32.p{_space(p)}", v, dialect)
-        return True
+        return _direct(i, operation[1:4], dialect)
+    if operation == "fsub" and t.name == "double":
+        b = Builder.ahead_of(i)
+        i.replace_operand(v, b.fsub(const_like(v, -0.0), v))
+        return _direct(i, "add", dialect)
     if operation in _BY_LOOP or isinstance(t, VectorType):
         _loop(i, operation, dialect)
         return True
@@ -103,19 +187,16 @@ def _rmw(i: Instruction, dialect: str) -> bool:
     return False
 
 
-def _of_bits(i: Instruction, operation: str, t: Type) -> None:
-    """Of half or bfloat, on the integer that lies in memory."""
-    b = Builder.ahead_of(i)
+def _direct(i: Instruction, what: str, dialect: str) -> bool:
+    """An operation that PTX has."""
+    ordering, scope, _ = i.aux
     p, v = i._operands
-    bits = int_type(16)
-    old = b.atomic_rmw("xchg", p, b.bitcast(v, bits), *_order(i))
-    i.replace_with(b.bitcast(old, t))
-
-    def compute(b: Builder, old: Value, new: Value) -> Value:
-        x, y = b.bitcast(old, t), b.bitcast(new, t)
-        return b.bitcast(_COMPUTED[operation](b, x, y), bits)
-
-    narrow(old, split, compute, _failure(old.aux[0]))
+    b = Builder.ahead_of(i)
+    b.loc = i.loc
+    _replace(i, _assembled(b, i, what, _PTX_ORDERS[ordering], ordering, scope, p, (v,), v.type,
+                           dialect))
+    _drop(v)
+    return True
 
 
 def _order(i: Instruction) -> tuple[str, str, str, int]:
@@ -135,22 +216,10 @@ def _float_rmw(i: Instruction, operation: str, dialect: str) -> bool:
         old = b.atomic_rmw("xchg", p, b.bitcast(v, bits), *_order(i))
         i.replace_with(b.bitcast(old, v.type))
     elif operation == "fadd" and v.type.name in ("float", "double"):
-        name = f"llvm.nvvm.atomic.load.add.f{v.type.bits}.p{_space(p)}"
-        _intrinsic(i, name, v, dialect)
+        _direct(i, "add", dialect)
     else:
         raise _refuse(f"atomicrmw {operation}", dialect, i)
     return True
-
-
-def _intrinsic(i: Instruction, name: str, v: Value, dialect: str) -> None:
-    ordering, scope, _ = i.aux
-    p = i._operands[0]
-    b = Builder.ahead_of(i)
-    assert b.module is not None
-    attributes = ("argmemonly", "nounwind")
-    new = b.call(declare(b.module, name, v.type, [p.type, v.type], attributes), [p, v])
-    i.replace_with(new)
-    _surround(new, ordering, scope, dialect)
 
 
 def _loop(i: Instruction, operation: str, dialect: str) -> None:
@@ -158,7 +227,7 @@ def _loop(i: Instruction, operation: str, dialect: str) -> None:
     p, v = i._operands
     ordering, scope, align = i.aux
     t = v.type
-    if t.bits not in (32, 64):
+    if t.bits not in (16, 32, 64):
         raise _refuse(f"atomicrmw {operation} of {t}", dialect, i)
     bits = int_type(t.bits)
     block, behind = i.block, i.next
@@ -171,7 +240,8 @@ def _loop(i: Instruction, operation: str, dialect: str) -> None:
     assert jump is not None
     jump.set_successor(after, loop)
     b = Builder(block, jump)
-    first = b.load(p, bits, align=align or t.bits // 8, volatile=True)
+    first = _assembled(b, i, "ld", "relaxed", "monotonic", scope, p, (), bits, dialect)
+    first.name = None
     b = Builder(loop)
     seen = b.phi(bits)
     seen.add(first, block)
@@ -186,6 +256,8 @@ def _loop(i: Instruction, operation: str, dialect: str) -> None:
     if bits is not t:
         result = Builder(after, after.first_non_phi).bitcast(found, t)
     i.replace_with(result)
+    if t.bits == 16:
+        _exchange_half_word(exchanged, dialect)
     function.cfg_changed()
 
 
@@ -265,12 +337,38 @@ def _cmpxchg(i: Instruction, dialect: str) -> bool:
         first = b.insert_value(undef(i.type), b.inttoptr(b.extract_value(pair, 0), t), 0)
         i.replace_with(b.insert_value(first, b.extract_value(pair, 1), 1))
         return True
+    if t.bits == 16:
+        _exchange_half_word(i, dialect)
+        return True
     if t.bits < 32:
         narrow(i, split, None, i.aux[1])
         return True
     if t.bits > 64 and dialect == "llvm7":
         raise _refuse(f"cmpxchg of {t}", dialect, i)
     return False
+
+
+def _exchange_half_word(i: Instruction, dialect: str) -> None:
+    p, old, new = i._operands
+    success, failure, scope, _ = i.aux
+    order = "seq_cst" if "seq_cst" in (success, failure) else success
+    if failure == "acquire":
+        order = {"monotonic": "acquire", "release": "acq_rel"}.get(order, order)
+    b = Builder.ahead_of(i)
+    b.loc = i.loc
+    found = _assembled(b, i, "cas", _PTX_ORDERS[order], order, scope, p, (old, new), old.type,
+                       dialect)
+    users = [u for u in i.users if u.form.name == "extractvalue"]
+    made = None if all(u.aux == (0,) for u in users) else b.icmp_signed("==", found, old)
+    for u in users:
+        found.name = found.name or u.name
+        u.replace_with(found if u.aux == (0,) or made is None else made)
+    if i.has_uses:
+        whole = b.insert_value(undef(i.type), found, 0)
+        i.replace_with(b.insert_value(whole, made or b.icmp_signed("==", found, old), 1))
+    else:
+        i.erase()
+    _drop(old, new)
 
 
 RULES: dict[str, Callable[[Instruction, str], bool]] = {

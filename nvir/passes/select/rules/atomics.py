@@ -25,6 +25,7 @@ from nvir.ir import (
     Value,
     VectorType,
 )
+from nvir.ir.atomic_assembly import SCOPES
 from nvir.ir.layout import align_of
 from nvir.ir.types import int_type
 from nvir.passes.select.lanes import Rule
@@ -35,10 +36,6 @@ from nvir.passes.select.rules.integer import sext, zext
 from nvir.passes.select.rules.memory import load_value, store_value
 from nvir.passes.select.selector import AddressParts, Parts, Selector, width
 
-_SCOPES = {
-    "": "sys", "system": "sys", "agent": "gpu", "device": "gpu", "gpu": "gpu", "workgroup": "cta",
-    "block": "cta", "cta": "cta", "cluster": "cluster", "singlethread": "cta", "wavefront": "cta",
-}
 _SEMANTICS = {
     "unordered": "relaxed", "monotonic": "relaxed", "acquire": "acquire", "release": "release",
     "acq_rel": "acq_rel", "seq_cst": "acq_rel",
@@ -55,7 +52,7 @@ _SIZES = (8, 16, 32, 64)
 
 
 def scope(s: Selector, name: str) -> str:
-    found = _SCOPES.get(name)
+    found = SCOPES.get(name)
     if found is None:
         raise s.fail(f'the synchronisation scope "{name}"')
     return found
