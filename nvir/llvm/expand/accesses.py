@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from nvir.ir import Instruction, Type, Value
 from nvir.ir import types as ty
-from nvir.ir.atomic_assembly import ORDERS, Access, parsed
 from nvir.ir.nvvm_values import InlineAsm
+from nvir.ir.opcodes.atomic_assembly import ORDERS, AtomicAccess, parsed
 from nvir.llvm.expand.upgrade import Expander
 from nvir.llvm.lexer import name_in
 
@@ -51,7 +51,7 @@ def access_of(b: DefinitionReader, asm: InlineAsm, result: Type,
     return made
 
 
-def _fits(a: Access, result: Type, operands: list[Value]) -> bool:
+def _fits(a: AtomicAccess, result: Type, operands: list[Value]) -> bool:
     """Whether the operands and the result are of the registers and the space that are written."""
     orders = {"ld": ("relaxed", "acquire"), "st": ("relaxed", "release")}.get(a.what, ORDERS)
     t = _TYPES[a.kind]

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nvir.ir import Block, Instruction, Unsupported, Value, undef
-from nvir.ir.atomic_assembly import SCOPES, Access
 from nvir.ir.nvvm import Builder, const_like, declare
+from nvir.ir.opcodes.atomic_assembly import SCOPES, AtomicAccess
 from nvir.ir.types import (
     DOUBLE,
     FLOAT,
@@ -106,7 +106,7 @@ def _assembled(b: Builder, i: Instruction, what: str, order: str, ordering: str,
     kind, register = _KINDS.get(t.name) or ("b64", I64)
     kind = {("add", "b16"): "f16", ("inc", "b32"): "u32", ("dec", "b32"): "u32"}.get(
         (what, kind), kind)
-    access = Access(what, order, where, _space(p), kind, ordering == "seq_cst")
+    access = AtomicAccess(what, order, where, _space(p), kind, ordering == "seq_cst")
     given = [p, *(_in_register(b, v, register) for v in values)]
     return b.asm(function_type(register if result is not VOID else VOID, [v.type for v in given]),
                  *access.written(), given, side_effect=True, name=i.name or "")

@@ -25,8 +25,8 @@ from nvir.ir import (
     Value,
     VectorType,
 )
-from nvir.ir.atomic_assembly import SCOPES
 from nvir.ir.layout import align_of
+from nvir.ir.opcodes.atomic_assembly import SCOPES
 from nvir.ir.types import int_type
 from nvir.passes.select.lanes import Rule
 from nvir.passes.select.parts import parts, register_of

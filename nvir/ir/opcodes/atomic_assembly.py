@@ -1,8 +1,8 @@
 """Atomic accesses as inline assembly of one statement, for compilers without their rows, and back.
 
-    Access("ld", "acquire", "sys", 1, "b32").written()
+    AtomicAccess("ld", "acquire", "sys", 1, "b32").written()
         ("ld.acquire.sys.global.b32 $0, [$1];", "=r,l,~{memory}")
-    parsed(template, constraints)    the Access of such a text, or None
+    parsed(template, constraints)    the AtomicAccess of such a text, or None
 
 `fence` is whether a sequentially consistent fence of the scope stands in front.
 
@@ -38,7 +38,7 @@ _TEXT = re.compile(
 
 
 @attrs.frozen
-class Access:
+class AtomicAccess:
     """`what` is ld, st, add, inc, dec or cas; order, scope and the memory's type are PTX's."""
 
     what: str
@@ -61,12 +61,12 @@ class Access:
 
 
 @functools.lru_cache(1024)
-def parsed(template: str, constraints: str) -> Access | None:
+def parsed(template: str, constraints: str) -> AtomicAccess | None:
     m = _TEXT.fullmatch(template)
     if m is None or m["kind"] not in _LETTERS or m["order"] not in ORDERS:
         return None
     space = next(k for k, word in _SPACES.items() if word == m["space"])
     what = m["word"] or m["what"] or ""
-    found = Access(what, m["order"], m["scope"], space, m["kind"], m["same"] is not None)
+    found = AtomicAccess(what, m["order"], m["scope"], space, m["kind"], m["same"] is not None)
     same = what in _FORMS and found.written() == (template, constraints)
     return found if same else None
