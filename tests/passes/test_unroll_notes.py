@@ -252,6 +252,10 @@ def test_the_prescan_counts_calls_of_one_block():
 def test_inner_loops_come_first():
     nest = loop(loop(loop(MAD, 9, "N", "%r7"), 9, "M", "%r6"), 9).replace("%p2", "%p3")
     assert list(verdicts(nest)) == ["N", "M", "L"]
+    with Trace() as trace:
+        run(nest)
+    assert [(e.at, e.outcome, e.inputs["depth"]) for e in trace.of("UNR-06")] == [
+        (h, f"number {k} in RPO, the last first", k) for h, k in (("N", 3), ("M", 2), ("L", 1))]
 
 
 NEST = """mov.u32 %r2, 0;

@@ -126,9 +126,29 @@ def test_the_noted_scheduler_tries_no_other_interval():
         told = [(e.step, e.outcome) for e in trace.of("PRA-01")]
         assert told[0] == ("interval and stages given", f"II {ii}, 4 stages")
         assert told[1:] == ([] if fits else [("fails back", "one stage, in the body's order")])
-        assert made.reason == ("" if fits else f"the operations do not fit the interval {ii}")
+        assert made.reason == ("" if fits else f"the operations do not fit the interval {ii}: "
+                               "no slot is left in a round of 2 cycles")
         assert made.is_pipelined is fits
         assert [e.row for e in trace][:2] == ["PRA-01", "PRA-02"]
+
+
+@pytest.mark.seed("GAP-29", "PRA-01", "PRA-02")
+def test_what_does_not_fit_a_round_says_why():
+    """A chain of six cycles in a round, its last register written again; slots need registers."""
+    chain = (op("IADD3", "R2", "R9"), op("IADD3", "R3", "R2"), op("IADD3", "R4", "R3"))
+    for operations, ii, why in (
+        (chain, 8, "dependences take more than the 8 cycles of a round"),
+        (chain, 9, "no slot is left in a round of 9 cycles"),  # each holds its pipe for two
+        (chain, 10, ""),
+        ((*chain, op("IADD3", "R3", "R9")), 9, "registers that are used again take more than the 9 "
+         "cycles of a round"),
+        ((*chain, op("IADD3", "R5", "R9")), 10, ""),
+    ):
+        made = schedule(code(*operations), policy="documented", given=Handed(ii, 1, 1, {}))
+        require(made, policy="documented")
+        assert made.reason.partition(": ")[2] == why
+        assert made.is_pipelined is not bool(why)
+        assert made.ii == ii or why
 
 
 @pytest.mark.seed("GAP-29", "PRA-01")

@@ -39,7 +39,13 @@ from nvir.assembler.postra.dependences import (
     register_carried,
 )
 from nvir.assembler.postra.handed import Handed
-from nvir.assembler.postra.place import Placement, has_conflict, place, placement_of
+from nvir.assembler.postra.place import (
+    Placement,
+    PlacementWindows,
+    has_conflict,
+    place,
+    placement_of,
+)
 from nvir.ir.errors import NvirError
 from nvir.ir.text.trace import note
 from nvir.sm.graph import DependenceGraph
@@ -206,7 +212,7 @@ def _as_handed(code: LoopCode, given: Handed | None, level: str) -> PostRaSchedu
         reason = "phase 24 did not pipeline it"
         placed, carried = _one_stage(code, found)
     else:
-        reason = f"the operations do not fit the interval {given.ii}"
+        reason = f"the operations do not fit the interval {given.ii}: {_misfit(found, given, code)}"
         note("PRA-01", "fails back", IN_ORDER, loop=code.name, why=reason)
         placed, carried = _one_stage(code, found)
     times = [placed.records[n].cycle for n in range(len(code.operations))]
@@ -242,6 +248,18 @@ def _at_slots(
         ) for n, r in placed.records.items()
     }
     return attrs.evolve(placed, records=records), carried
+
+
+def _misfit(found: Sequence[Dependence], given: Handed, code: LoopCode) -> str:
+    """What does not fit a round of the kernel, where something does not."""
+    one = [0] * len(code.operations)
+    for why, deps in (
+        ("dependences", [d for d in found if not d.is_false]),
+        ("registers that are used again", found),
+    ):
+        if not PlacementWindows.of(deps, given.round, one).narrow():
+            return f"{why} take more than the {given.round} cycles of a round"
+    return f"no slot is left in a round of {given.round} cycles"
 
 
 def _mask(stages: Sequence[int]) -> int:

@@ -408,6 +408,8 @@ class UnrollFlow:
         for loop in reversed(self.loops):
             if loop.header in asked:
                 looking_at(loop.header.name)
+                note("UNR-06", "visited", f"number {loop.header.rpo_index} in RPO, the last first",
+                     loop=loop, depth=loop.depth)
                 made[loop.header] = verdict(self, loop)
         return made
 
