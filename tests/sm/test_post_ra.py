@@ -129,7 +129,8 @@ def test_the_noted_scheduler_tries_no_other_interval():
         assert made.reason == ("" if fits else f"the operations do not fit the interval {ii}: "
                                "no slot is left in a round of 2 cycles")
         assert made.is_pipelined is fits
-        assert [e.row for e in trace][:2] == ["PRA-01", "PRA-02"]
+        assert [e.row for e in trace][:3] == ["PRA-09", "PRA-01", "PRA-02"]
+        assert trace[0].outcome == "SoftwarePipeline"
 
 
 @pytest.mark.seed("GAP-29", "PRA-01", "PRA-02")
@@ -159,6 +160,7 @@ def test_what_phase_24_did_not_pipeline_gets_no_interval():
         False, 1, "phase 24 did not pipeline it")
     assert [(e.step, e.outcome) for e in trace.of("PRA-01")] == [
         ("nothing given", "one stage, in the body's order")]
+    assert trace.of("PRA-09")[0].outcome == "LoopScheduler"
 
 
 def test_a_body_without_operations_is_refused():

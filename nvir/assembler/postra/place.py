@@ -41,6 +41,8 @@ from nvir.assembler.regalloc.banks import is_conflict
 from nvir.ir.text.trace import Brief, note, plain, shown, step
 from nvir.sm.profile import Profile
 
+EXIT = "exit"  # the code behind the loop, which has no name here
+
 
 @attrs.frozen(eq=False)
 class Placement:
@@ -262,7 +264,7 @@ class _Placer:
     def phase_b(self) -> StagesLive:
         slots = stage_slots(self.code, self.stages, self.mask)
         live = stage_liveness(slots, self.found, self.code.live_out)
-        return StagesLive(slots, live, propagate(live, {"": self.code.live_out})[""])
+        return StagesLive(slots, live, propagate(live, {EXIT: self.code.live_out})[EXIT])
 
     def result(self, routes: Mapping[int, Route], b: StagesLive) -> Placement:
         slots = tuple(attrs.evolve(

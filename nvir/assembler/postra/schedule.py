@@ -46,6 +46,7 @@ from nvir.assembler.postra.place import (
     place,
     placement_of,
 )
+from nvir.assembler.postra.records import Variant
 from nvir.ir.errors import NvirError
 from nvir.ir.text.trace import note
 from nvir.sm.graph import DependenceGraph
@@ -197,6 +198,8 @@ def _as_handed(code: LoopCode, given: Handed | None, level: str) -> PostRaSchedu
     """A kernel at the slots that phase 24 gave; in its order what it did not pipeline, and what
     its registers do not let stand in that interval."""
     stages = [0 if given is None else given.stage(op) for op in code.operations]
+    variant = Variant.LOOP if given is None else Variant.SOFTWARE_PIPELINE
+    note("PRA-09", "variant", variant.value.name, loop=code.name)
     if given is None:
         note("PRA-01", "nothing given", IN_ORDER, loop=code.name,
              why="phase 24 did not pipeline the loop")
