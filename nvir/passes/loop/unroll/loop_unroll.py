@@ -169,6 +169,9 @@ def planned(function: Function, ctx: Context, refusals: Refusals | None = None,
 
 
 def _planned_in_turn(function: Function, ctx: Context) -> Planned:
+    turns = [*_turns(function, ctx)]
+    if len(turns) == 1:  # nothing is unrolled before
+        return planned(function, ctx, None, turns[0])
     copy = clone_function(function)
     copy.analyze_cfg()
     mine = dict(zip(copy.blocks, function.blocks, strict=True))
