@@ -1,6 +1,8 @@
 """What `nvir tune` takes, on real kernels: how often the winner, how much it gains, at what cost.
 
     python -m benchmarks.tune --corpus DIR [--half report] [--files 20] [--seed 0] [--model]
+    python -m benchmarks.tune … --part 2/4 --json part2.json      every fourth file, to be joined:
+    python -m benchmarks.tune --join part1.json part2.json part3.json part4.json
 
 The kernels of examples/ptx, and of so many files of a corpus (index.json, ptx/), chosen by a seed.
 A kernel is eligible where a pass made a candidate of one of its loops; it has a winner where one of
@@ -32,6 +34,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 
 import nvir
@@ -52,7 +55,8 @@ def files(given: argparse.Namespace) -> list[Path]:
         half = sorted(v["ptx"] for v in index.values() if v["half"] == given.half)
         random.Random(given.seed).shuffle(half)
         found += [given.corpus / "ptx" / name for name in half[: given.files]]
-    return found
+    part, _, parts = given.part.partition("/")
+    return found[int(part) - 1 :: int(parts)]
 
 
 def row(k: KernelTuning) -> dict[str, Any]:
@@ -120,14 +124,23 @@ def same(path: Path, module: nvir.Module, kernel: str) -> str:
     shared = Inputs(given.grid, given.block, tuple(
         one if isinstance(a, np.ndarray) else a for a in given.args), given.dynamic_smem)
     for inputs in (given, shared):
-        first = launch(original, kernel, inputs, max_steps=500_000)
-        if first.error:
-            continue
-        try:
-            check_same(first, launch(module, kernel, inputs, max_steps=4_000_000))
-        except AssertionError as e:
-            return f"DIFFERS: {e}"
+        differs = difference(original, module, kernel, inputs)
+        if differs:  # lanes that race have no order to keep
+            alone = difference(original, module, kernel, attrs.evolve(inputs, block=(1,)))
+            return f"DIFFERS ({'not ' * (not alone)}with one thread): {differs}"
     return "equal"
+
+
+def difference(original: nvir.Module, module: nvir.Module, kernel: str, inputs: Inputs) -> str:
+    """How results differ, "" where they are equal or the original cannot be run."""
+    first = launch(original, kernel, inputs, max_steps=500_000)
+    if first.error:
+        return ""
+    try:
+        check_same(first, launch(module, kernel, inputs, max_steps=4_000_000))
+    except AssertionError as e:
+        return str(e)
+    return ""
 
 
 def emitted(path: Path, module: nvir.Module, found: Any, profile: Any) -> Iterator[str]:
@@ -157,7 +170,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--model", action="store_true")
     parser.add_argument("--no-examples", dest="examples", action="store_false")
+    parser.add_argument("--part", default="1/1", metavar="K/N", help="every Nth file, from the Kth")
+    parser.add_argument("--json", type=Path, help="write what was found, for --join")
+    parser.add_argument("--join", type=Path, nargs="+", help="sum up what parts found")
     given = parser.parse_args()
+    found = [json.loads(path.read_text()) for path in given.join] if given.join else [walk(given)]
+    summary(*([x for part in found for x in part[k]] for k in range(4)))
+
+
+def walk(given: argparse.Namespace) -> tuple[list[Any], ...]:
+    """Rows of kernels, rank correlations, what became of the emitted ones, and CPU times."""
     rows, ranks, outcomes, times = [], [], [], []
     for path in files(given):
         module = nvir.read_ptx(path)
@@ -182,7 +204,9 @@ def main() -> None:
         with contextlib.suppress(nvir.NvirError):
             outcomes += [(path.name, o) for o in emitted(path, module, found, profile)]
         print(f"{path.name[-60:]:60} {loops:3} loops, {times[-1][0]:.1f} s", flush=True)
-    summary(rows, ranks, outcomes, times)
+        if given.json is not None:
+            given.json.write_text(json.dumps((rows, ranks, outcomes, times)))
+    return rows, ranks, outcomes, times
 
 
 def mean(x: Sequence[float]) -> float:

@@ -215,6 +215,11 @@ def pragmas(module: Module, kernel: str, settings: Choices) -> dict[tuple[str, i
     return out
 
 
+def statements(module: Module, kernel: str) -> set[tuple[str, int]]:
+    """(file, line) of the loops of the source that a kernel has; others may have them too."""
+    return {(at.file, at.line) for at, _ in _places(module, kernel).values() if at.file}
+
+
 def _of_loop(setting: LoopSetting, copies: int) -> Iterator[tuple[str, str]]:
     """What to write for a loop, and a note. `copies` are the front end's in the loop, which a
     factor in the source has to hold too; 0 of a remainder, which no pragma of the source reaches.

@@ -18,7 +18,7 @@ from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
 from nvir.report.explain.trials import Lines, Trials, with_attribute, with_pragma, with_restrict
 from nvir.report.places import SourceLines
-from nvir.report.tuning.table import advice, bounds_text, pragmas
+from nvir.report.tuning.table import advice, bounds_text, pragmas, statements
 from nvir.tune.candidates import Choices
 from nvir.tune.search import TIE, Judged, KernelTuning, Launches, Tuning, tune
 
@@ -37,12 +37,13 @@ class WrittenAdvice:
 def tried(found: Tuning, trials: Trials, request: Launches) -> dict[str, WrittenAdvice]:
     """The best of what CUDA has words for, as nvcc compiles it, for each kernel that gains by it.
 
-    Each round puts a candidate of every kernel into the source, the fastest first.
+    Each round puts a candidate of every kernel into the source, the fastest first, as long as none
+    asks for something else in a loop that instances of a template share.
     """
     best: dict[str, WrittenAdvice] = {}
     left = {k.name: _in_words(k, trials.module) for k in found.kernels}
     for _ in range(ROUNDS if trials.recompile is not None else 0):
-        some = {k.name: (k, left[k.name].pop(0)) for k in found.kernels if left[k.name]}
+        some = turn(found.kernels, trials.module, left)
         lines, taken = written(trials, some.values())
         changed = trials.recompile(lines) if taken and trials.recompile is not None else None
         if changed is None:
@@ -56,6 +57,25 @@ def tried(found: Tuning, trials: Trials, request: Launches) -> dict[str, Written
             ):
                 best[name] = WrittenAdvice(settings, texts, made)
     return best
+
+
+def turn(
+    kernels: Sequence[KernelTuning], module: Module, left: dict[str, list[Choices]]
+) -> dict[str, tuple[KernelTuning, Choices]]:
+    """The next candidates that say the same of loops that they share, taken out of `left`."""
+    some: dict[str, tuple[KernelTuning, Choices]] = {}
+    asked: dict[tuple[str, int], object] = {}
+    for k in kernels:
+        if not left[k.name]:
+            continue
+        settings = left[k.name][0]
+        apart = any(s.apart for _, s in settings.loops)
+        wish = pragmas(module, k.name, settings), apart, settings.launch
+        places = statements(module, k.name)
+        if all(asked.get(p, wish) == wish for p in places):
+            asked |= dict.fromkeys(places, wish)
+            some[k.name] = k, left[k.name].pop(0)
+    return some
 
 
 def _in_words(k: KernelTuning, module: Module) -> list[Choices]:
