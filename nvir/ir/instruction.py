@@ -322,6 +322,10 @@ class Instruction(Value, Printed):
         return f"<Instruction {self.name or ''} {self.form.spelling}>"
 
 
+# Read everywhere, so without a call: the slot itself. Whoever would write it, mypy stops.
+Instruction.operands = Instruction.__dict__["_operands"]  # type: ignore[method-assign]
+
+
 @attrs.define(eq=False)
 class Loose:
     """The layout of an instruction whose form does not fix it: calls and unknown mnemonics.

@@ -22,6 +22,7 @@ class Context:
     knobs      the values of this run; `knob()` reads one
     remarks    all remarks so far
     counters   statistics so far, by `pass.counter`
+    told       how often something was counted or remarked
     loop       the header of the one loop that is asked about; "": all are. Passes then leave out
                loops that have no say in what becomes of it
     """
@@ -31,12 +32,13 @@ class Context:
         self.knobs = knobs
         self.remarks = Remarks()
         self.counters: Counter[str] = Counter()
-        self.counted = 0  # whatever was counted, of all counters
+        self.told = 0
         self.options: Any = None
         self.pass_: Pass | None = None
         self.function: Function | None = None
         self.loop = ""
         self._profile = profile
+        self._declared: tuple[Pass | None, tuple[Code, ...]] = None, ()  # a pass's codes
 
     @property
     def level(self) -> str:
@@ -85,19 +87,21 @@ class Context:
         """Add to the statistic `pass.counter`."""
         assert self.pass_ is not None
         self.counters[f"{self.pass_.name}.{counter}"] += n
-        self.counted += n
+        self.told += n
 
     def remark(self, code: Code, where: Any = None, /, **args: Scalar) -> None:
         """Remark on an instruction, a block, a loop, or (None) the function.
 
         `code` must be one that the pass declares, `args` exactly its fields; else ValueError.
         """
-        assert self.pass_ is not None
-        if code not in self.pass_.codes:
-            raise ValueError(f"pass '{self.pass_.name}' does not declare remark {code.name}")
+        pass_ = self.pass_
+        assert pass_ is not None
+        if self._declared[0] is not pass_:
+            self._declared = pass_, pass_.codes
+        if code not in self._declared[1]:
+            raise ValueError(f"pass '{pass_.name}' does not declare remark {code.name}")
         fields = code.fields
-        ordered = {f: args[f] for f in fields if f in args}
-        if len(ordered) != len(fields) or len(args) != len(fields):
+        if args.keys() != set(fields):
             raise ValueError(f"remark {code.name} takes {fields}, not {tuple(args)}")
         function = self.function
         block = getattr(where, "block", None) or where
@@ -108,4 +112,6 @@ class Context:
         else:
             place, name = locate(function, where), str(function.name)
         loop, file, line, column = place
-        self.remarks.add(Remark(code, self.pass_.name, name, ordered, loop, file, line, column))
+        self.told += 1
+        ordered = {f: args[f] for f in fields}
+        self.remarks.add(Remark(code, pass_.name, name, ordered, loop, file, line, column))

@@ -118,8 +118,12 @@ class Driver:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings if settings is not None else Settings.from_environment()
-        self.timings: list[Timing] = []
+        self.runs: list[tuple[str, str, float, float]] = []  # what `timings` are made of
         self.executed = 0  # runs that bisection counts
+
+    @property
+    def timings(self) -> list[Timing]:
+        return [Timing(*run) for run in self.runs]
 
     def run(
         self,
@@ -208,6 +212,7 @@ class _Run:
         ctx.pass_, ctx.options, ctx.function = pass_, step.options, None
         done = _Done(step, [])
         run, watched = pass_.run, self.settings.check or self.dumps.wants(pass_.name)
+        always = self.settings.opt_bisect_limit is None and pass_.name not in self.skipped
         if pass_.unit == "module":
             if self._allowed(pass_, str(self.module.name)):
                 self._execute(pass_, run, self.module, _bodies(self.module), watched)
@@ -218,7 +223,7 @@ class _Run:
                 settled = self.settled.setdefault((pass_.name, step.options), settled)
             for function in _bodies(self.module):
                 name = str(function.name)
-                if self._allowed(pass_, name):
+                if always or self._allowed(pass_, name):
                     if watched or (settled.get(function) != function.edits
                                    and not self._lacks(pass_, function)):
                         ctx.function = function
@@ -256,11 +261,11 @@ class _Run:
     ) -> None:
         """Run a pass on a function, and note if there is nothing to do for it."""
         ctx = self.ctx
-        noted = len(ctx.remarks) + ctx.counted
+        told = ctx.told
         idle = watched and self._lacks(pass_, function)
         found = self._execute(pass_, run, function, [function], watched)
         if pass_.settles:
-            found = found or noted != len(ctx.remarks) + ctx.counted
+            found = found or told != ctx.told
             if found and (idle or settled.get(function) == function.edits):
                 raise VerifyError("it found something where there was nothing before",
                                   str(function.name))
@@ -283,12 +288,14 @@ class _Run:
         within(name)  # the last pass's loop is not this one's
         changed = run(unit, ctx)
         end = time.perf_counter()
-        self.driver.timings.append(Timing(pass_.name, name, start - self.begin, end - start))
+        self.driver.runs.append((pass_.name, name, start - self.begin, end - start))
         if not isinstance(changed, bool):
             raise NvirError(f"it returned {changed!r}, not whether it changed anything")
         for f in _bodies(self.module) if unit is self.module else functions:
             was = before.get(f)
-            if was is not None and not pass_.cfg:
+            if was is not None and not pass_.cfg and (
+                edges or f.cfg_state != "fresh" or f.blocks != was[1]
+            ):
                 self._hold_to_shape(f, was[1], edges.get(f))
             if f.cfg_state != "fresh":
                 f.analyze_cfg()

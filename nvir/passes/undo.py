@@ -9,7 +9,7 @@ Cost     Linear; a third of a copy of the module, and nothing that the collector
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -36,7 +36,7 @@ class Memento:
         self.fields = _kept(module.__dict__)
         d = module.debug
         self.debug = list(d.files), [(name, list(lines)) for name, lines in d.sections], d.producer
-        self.states: list[tuple[Any, tuple[Any, ...]]] = []
+        self.states: list[tuple[Any, Sequence[Any]]] = []
         for v in module.globals:
             self._note(v)
         for f in module.functions:
@@ -45,9 +45,10 @@ class Memento:
             self._instructions(f)
 
     def _note(self, x: Any) -> None:
-        values = _slots(x.__class__)[1](x)
-        if not _CONTAINERS.isdisjoint(map(type, values)):
-            values = tuple([_kept(v) if v.__class__ in _CONTAINERS else v for v in values])
+        values = [
+            v if v.__class__ not in _CONTAINERS else _kept(v) if v else v.copy()
+            for v in _slots(x.__class__)[1](x)
+        ]
         self.states.append((x, values))
 
     def _instructions(self, f: Function) -> None:
