@@ -56,6 +56,9 @@ def analyze(function: Function) -> None:
 
 def _analyze(function: Function) -> None:
     blocks = function.blocks
+    if len(blocks) == 1 and not successors(blocks[0]):
+        _stand_alone(function, blocks[0])
+        return
     for b in blocks:
         b._succs = successors(b)
         b._preds = []
@@ -82,6 +85,16 @@ def _analyze(function: Function) -> None:
     function._rpo = rpo
     function._back_edges = back
     function._irreducible = [(rpo[a], rpo[b]) for a, b in tree.irreducible]
+    function._loops = None
+    function.cfg_state = "fresh"
+
+
+def _stand_alone(function: Function, block: Block) -> None:
+    """The annotations of a function of one block, as many are."""
+    block._succs, block._preds, block._idom = (), [], None
+    block._rpo_index = block._loop_depth = block._dom_first = 0
+    block._dom_last = 1
+    function._rpo, function._back_edges, function._irreducible = [block], {}, []
     function._loops = None
     function.cfg_state = "fresh"
 

@@ -85,6 +85,7 @@ def misplaced(row: Intrinsic, f: Function) -> str | None:
     return None
 
 
+@functools.cache
 def has_literals(row: Intrinsic) -> bool:
     """Whether an operand must be a literal, so that the types of a call don't decide."""
     return any(fixed for _, fixed in _signature(row.types)[1])

@@ -293,19 +293,19 @@ def written(operands: Sequence[Written]) -> tuple[list[str], list[Value]]:
     values: list[Value] = []
     for x in operands:
         kind = x.__class__
-        if kind is tuple and x[1].__class__ is int:
+        if kind is not tuple and kind is not list:
+            shapes.append("%s")
+            values.append(integer(x) if kind is int else x)
+        elif kind is list:
+            shapes.append("{" + ", ".join(["%s"] * len(x)) + "}")
+            values += [integer(v) if isinstance(v, int) else v for v in x]
+        elif x[1].__class__ is int:
             values.append(x[0])
             if x[1]:
                 values.append(integer(x[1]))
             shapes.append("[%s+%s]" if x[1] else "[%s]")
-        elif kind is tuple:
-            shapes.append(_place_shape(x, values))
-        elif kind is list:
-            shapes.append("{" + ", ".join(["%s"] * len(x)) + "}")
-            values += [integer(v) if isinstance(v, int) else v for v in x]
         else:
-            shapes.append("%s")
-            values.append(integer(x) if kind is int else x)
+            shapes.append(_place_shape(x, values))
     return shapes, values
 
 

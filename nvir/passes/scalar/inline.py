@@ -67,28 +67,34 @@ class _Inliner:
     def __init__(self, module: Module, ctx: Context) -> None:
         self.module, self.ctx = module, ctx
         self.options: Options = ctx.options
-        self.sizes = {f: sum(map(len, f.blocks)) for f in module.functions}
-        self.sites = {f: [i for i in f.instructions() if called(i) is not None]
+        self.sites = {f: [i for i in f.instructions() if i.form.is_call and called(i) is not None]
                       for f in module.functions}
-        self.taken = _addresses_taken(module)
         self.calls: dict[Function, int] = {}
-        self.recursive: set[Function] = set()
-
-    def run(self) -> bool:
-        order = components(self.module)
-        for group in order:
-            if len(group) > 1 or group[0] in callees(group[0]) or group[0] in self.taken:
-                self.recursive.update(f for f in group if len(group) > 1 or _names_itself(f))
         for sites in self.sites.values():
             for i in sites:
                 callee = called(i)
                 assert callee is not None
                 self.calls[callee] = self.calls.get(callee, 0) + 1
+        self.sizes: dict[Function, int] = {}
+        self.taken: set[Function] = set()
+        self.recursive: set[Function] = set()
+
+    def run(self) -> bool:
+        changed = any(callee.blocks for callee in self.calls) and self._inline()
+        return self._remove_uncalled() or changed
+
+    def _inline(self) -> bool:
+        self.sizes = {f: sum(map(len, f.blocks)) for f in self.module.functions}
+        self.taken = _addresses_taken(self.module)
+        order = components(self.module)
+        for group in order:
+            if len(group) > 1 or group[0] in callees(group[0]) or group[0] in self.taken:
+                self.recursive.update(f for f in group if len(group) > 1 or _names_itself(f))
         changed = False
         for group in order:
             for f in group:
                 changed |= self._into(f)
-        return self._remove_uncalled() or changed
+        return changed
 
     def _into(self, caller: Function) -> bool:
         """Inline the calls in a function."""

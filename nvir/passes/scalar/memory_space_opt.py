@@ -16,8 +16,8 @@ Method   Which space a pointer points to is found by optimistic data flow (`sele
          CUDA, where a launch passes no other (option kernel-args).
 Needs    SSA.
 Keeps    blocks and edges. Every access.
-Leaves   generic pointers without uses to dce; allocas as they are, whose accesses selection
-         knows to be local.
+Leaves   circles of generic pointers without other uses to dce; allocas as they are, whose
+         accesses selection knows to be local.
 Skips    pointers into the constant memory that are stored through (the error is another's).
 Cost     Linear in the instructions that make or take pointers, times the data flow's rounds.
 Source   LLVM's InferAddressSpaces and NVPTXLowerArgs; NVVM's memory-space-opt.
@@ -30,6 +30,7 @@ import attrs
 from nvir.analysis.callees import callee_name, memory_transfer
 from nvir.ir import Function, Instruction, OpKind, PointerType, Variable, nvvm_form, pointer
 from nvir.ir.nvvm import declare
+from nvir.ir.ssa.rewrite import discard
 from nvir.ir.values import Argument, Constant, Undef, Value, constant, undef
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
@@ -96,6 +97,9 @@ class _Twins:
             old, new = self.phis[k]
             k += 1
             new.set_incoming([self.of(v, new.type) for v in old.operands], old.aux)
+        for v in reversed(self.twin):  # made behind what they are made of
+            if isinstance(v, Instruction) and v._uses is None and v.form.pure:
+                discard((v,), self.function)
         return accesses
 
     def _access(self, i: Instruction) -> int:

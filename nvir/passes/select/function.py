@@ -144,7 +144,7 @@ def _sweep(f: Function) -> None:
     """Remove what nothing uses, users before what they use: addresses that went into
     immediates, products that went into mad and fma."""
     f.analyze_cfg()
-    work = [i for b in f.rpo for i in b]
+    work = [i for b in f.rpo for i in b if i._uses is None and not i.form.has_effect]
     while work:
         i = work.pop()
         if i._uses is not None or i.form.has_effect or i.block is None or (

@@ -44,6 +44,7 @@ Parts = tuple[Value, ...]
 Operand = Any  # Value | int | list[Value | int] | tuple[Value, int] | tuple[Value, list[Value]]
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 MAX_OFFSET = 1 << 31
+_MODIFIERS = {space: f".{name}" if name else "" for space, name in SPACE_NAMES.items()}
 
 
 @attrs.define
@@ -57,16 +58,17 @@ class AddressParts:
     @property
     def modifier(self) -> str:
         """What follows the mnemonic: ".global", nothing for a generic address."""
-        name = SPACE_NAMES.get(self.space)
-        if name is None:
+        modifier = _MODIFIERS.get(self.space)
+        if modifier is None:
             raise Unsupported(f"address space {self.space}")
-        return f".{name}" if name else ""
+        return modifier
 
     def ordered(self, order: str) -> str:
         """`order`, such as ".volatile", and the space: PTX takes no ".volatile" where no other
         thread writes."""
-        plain = order == ".volatile" and self.space in (CONST, LOCAL, PARAM)
-        return self.modifier if plain else f"{order}{self.modifier}"
+        if not order or (order == ".volatile" and self.space in (CONST, LOCAL, PARAM)):
+            return self.modifier
+        return f"{order}{self.modifier}"
 
     def plus(self, bytes: int) -> AddressParts:
         return AddressParts(self.base, self.offset + bytes, self.space)
@@ -97,7 +99,9 @@ class Selector:
         self.addresses: dict[Value, AddressParts] = {}
         self.extended: dict[Value, tuple[str, int]] = {}
         self.bits = KnownBits()
-        self.only_read: dict[Argument, bool] = {}  # pointers that nothing is written through
+        # Pointers that nothing else leads where they do; whether nothing is written through them.
+        self.restricted = [a for a in source.params if "noalias" in a.attributes]
+        self.only_read: dict[Argument, bool] = {}
         # what was loaded in pieces → its pieces, by (offset, bytes)
         self.loaded_pieces: dict[Value, dict[tuple[int, int], Value]] = {}
         self.blocks: dict[Block, Block] = {}
@@ -170,9 +174,10 @@ class Selector:
         if found is not None:
             return found
         if isinstance(v, Constant):
-            plain = constants.literals(v)
+            plain: Any = constants.literals(v)
             if plain is not None:
-                return plain  # type: ignore[return-value]
+                self.values[v] = plain
+                return plain  # type: ignore[no-any-return]
             return tuple(p for m in constants.members(v) for p in self.use(m))
         if isinstance(v, Undef):
             return tuple(self.undefined(p) for p in parts(v.type))

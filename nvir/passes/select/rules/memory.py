@@ -378,7 +378,7 @@ def _load(s: Selector, i: Instruction) -> Parts:
 
 def _is_read_only(s: Selector, v: Value) -> bool:
     """Whether nothing in the kernel writes where a pointer leads: `const T *__restrict__`."""
-    return s.source.is_kernel and all(
+    return bool(s.restricted) and s.source.is_kernel and all(
         isinstance(root, Argument) and "noalias" in root.attributes and _only_read(s, root)
         for root in _roots(v)
     )
