@@ -8,6 +8,7 @@ old words, which both dialects take: `memory(none)` is "readnone", `captures(non
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -102,6 +103,7 @@ _PLACES = re.compile(
 )
 
 
+@functools.lru_cache(maxsize=4096)
 def parameter_problem(
     attributes: tuple[Any, ...], t: ty.Type, result: bool = False
 ) -> str | None:
@@ -134,6 +136,7 @@ def parameter_problem(
     return None
 
 
+@functools.lru_cache(maxsize=4096)
 def function_problem(attributes: tuple[Any, ...], params: int) -> str | None:
     """Why a function of so many parameters cannot have these attributes, or None."""
     names = {a[0] if isinstance(a, tuple) else a for a in attributes}
@@ -164,6 +167,7 @@ def _excluded(names: set[str]) -> str | None:
     return None
 
 
+@functools.lru_cache(maxsize=4096)
 def call_problem(attributes: tuple[Any, ...]) -> str | None:
     """Why what stands behind a call's arguments cannot stand there, or None."""
     names = {a[0] if isinstance(a, tuple) else a for a in attributes}
@@ -171,6 +175,7 @@ def call_problem(attributes: tuple[Any, ...]) -> str | None:
     return f"'{min(wrong)}' is no attribute of calls" if wrong else None
 
 
+@functools.lru_cache(maxsize=4096)
 def text_problem(name: str, text: str) -> str | None:
     """What is wrong inside of the brackets of `memory(…)` and its like, or None."""
     words = text.strip('"').replace(",", " ").split()

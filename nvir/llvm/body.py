@@ -41,6 +41,7 @@ ORDERINGS = frozenset(("unordered", "monotonic", "acquire", "release", "acq_rel"
 _RECORDS = frozenset((
     "#dbg_value", "#dbg_declare", "#dbg_assign", "#dbg_label", "#dbg_declare_value",
 ))
+_DIGITS = frozenset("0123456789")
 MAX_NAME = 12  # digits of a number that counts
 MAX_GOOD = 4000
 _NO_FLAGS: frozenset[str] = frozenset()
@@ -216,8 +217,8 @@ class DefinitionReader(Grammar):
         else:
             self._check(made, k)
             if made.type is not VOID:
-                number = f"%{self.count}"
-                if (not result or result == number) and number not in self.values:
+                number = f"%{self.count}" if not result or result[1] in _DIGITS else ""
+                if (number == result or not result) and number not in self.values:
                     self.values[number] = made
                     self.count += 1
                 else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,7 @@ SILENT = ("@llvm.dbg.", "@llvm.experimental.noalias.scope.decl", "@llvm.pseudopr
 _POINTEE = re.compile(r"\.p(\d+)[a-z_]\w*(?=\.|\Z)")
 
 
+@functools.lru_cache(maxsize=4096)
 def opaque_name(name: str) -> str:
     """An intrinsic's name as opaque pointers have it: `llvm.memcpy.p0i8.p1i8.i64` without i8."""
     return _POINTEE.sub(r".p\1", name) if name.startswith("llvm.") else name
@@ -52,14 +54,14 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
         spelling = f"call {row}"
     flags_at = b.k
     flags = b.flags("call") if b.t[flags_at] in FLAGS else "call"
-    called = convention(b)
+    called = convention(b) if b.t[b.k] in CONVENTIONS or b.t[b.k] == "cc" else ""
     result_attributes = b.reader.attributes.parameter(b)
     if b.t[b.k] == "addrspace":
         b.address_space()
     at = b.k
     t = b.type()
-    silent = b.t[b.k].startswith(SILENT)
     callee_at = b.k
+    silent = b.t[callee_at].startswith("@llvm.") and b.t[callee_at].startswith(SILENT)
     callee = _callee(b)
     if silent:
         _skip_silent(b, callee_at)
@@ -90,12 +92,13 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
         spelling += flags[4:]
     if isinstance(t, ty.FunctionType):
         _check_type(t, operands, at)
-    fits = (f, result, *map(type_of, operands)) in b.good  # as another call of these types does
+    # As another call of these types does, none of which is void.
+    fits = (f, result, *map(type_of, operands)) in b.good
     direct = fits or (
         isinstance(callee, InlineAsm) if f is None else _fits(f, result, operands))
     if f is not None and not direct:
         _mismatch(b, f, result, operands, callee_at)
-    if intrinsic and any(v.type is ty.VOID for v in operands):
+    if intrinsic and not fits and any(v.type is ty.VOID for v in operands):
         return undef(result)  # an operand is of a broken line
     if intrinsic and not fits:
         # A declaration without a call may say anything.

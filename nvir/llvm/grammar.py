@@ -60,6 +60,8 @@ _HEX = re.compile(r"[us]0x[0-9A-Fa-f]+\Z").match
 _NUMBER = re.compile(r"[-+]?\d[\w.+-]*\Z", re.ASCII).match
 
 MAX_ALIGN = 1 << 32
+_OPENING = frozenset("([{<")
+_CLOSING = frozenset(")]}>")
 # Constant expressions that LLVM dropped before pointers lost their types.
 _NO_MORE = frozenset((
     "udiv", "sdiv", "urem", "srem", "fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "select",
@@ -143,13 +145,16 @@ class Grammar:
 
     def skip_brackets(self) -> None:
         """Pass over a bracket at `k` with all that is in it."""
-        depth, t = 0, self.t
-        while t[self.k] != END:
-            token = t[self.k]
-            depth += (token in ("(", "[", "{", "<")) - (token in (")", "]", "}", ">"))
-            self.k += 1
+        depth, t, k = 0, self.t, self.k
+        while (token := t[k]) != END:
+            k += 1
+            if token in _OPENING:
+                depth += 1
+            elif token in _CLOSING:
+                depth -= 1
             if depth <= 0:
-                return
+                break
+        self.k = k
 
     def use_list_order(self) -> None:
         """`uselistorder T v, { 1, 0 }`: the order of uses is dropped, the indices are checked."""
@@ -495,5 +500,7 @@ class Grammar:
 
 def opaque_in(t: ty.Type) -> ty.StructType | None:
     """The struct without a body that a type is or has in it."""
-    structs = (x for x in ty.types_in((t,)) if isinstance(x, ty.StructType))
-    return next((x for x in structs if x.elements is None), None)
+    for x in ty.types_in((t,)):
+        if isinstance(x, ty.StructType) and x.elements is None:
+            return x
+    return None

@@ -14,6 +14,7 @@ Cost     A line without strings is split at blanks once its punctuation stands b
 
 from __future__ import annotations
 
+import functools
 import re
 from bisect import bisect_left, bisect_right
 from itertools import accumulate, chain
@@ -46,6 +47,9 @@ _UNSURE = re.compile(
 _SEPARATORS = "\x1c\x1d\x1e\x1f"
 _BLANK = re.compile(r"[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 _COMMENT = re.compile(r'("[^"]*")|;.*')
+_TAIL = re.compile(r";.*")  # a comment where no strings are
+_single: set[str] = set()  # words that were found to be one token, of all files
+_MOST_SINGLE = 20_000
 _GLUE = (*"%@$c",)  # before a string, part of its token
 END = ""  # the token behind the last one
 
@@ -83,24 +87,27 @@ class Text:
         """Fill `tokens` and `first`; tell whether a string is not closed in its line."""
         lines, find = _unquoted_names(self.lines), TOKEN.findall
         # Lines with strings, the longest ones, are cut at their quotes.
-        spaced = "\n".join(["" if '"' in line else line.partition(";")[0] if ";" in line else line
-                            for line in lines])
+        strung = [k for k, line in enumerate(lines) if '"' in line]
+        bare = lines.copy()
+        for k in strung:
+            bare[k] = ""
+        spaced = _TAIL.sub("", "\n".join(bare))
         plain = not any(c in spaced for c in _SEPARATORS) and (
             spaced.isascii() or _BLANK.search(spaced) is None)
         for mark in PUNCTUATION:
             spaced = spaced.replace(mark, f" {mark} ")
-        words = [*map(str.split, spaced.split("\n"))] if plain else [[] for _ in lines]
-        between: dict[str, list[str]] = {}
-        for k, line in enumerate(lines):
-            if '"' in line:
-                words[k] = _strung(line, between) or [
-                    _plainly(t) if '"' in t else t for t in find(_without_comment(line))]
-                if "\\00" in line:
-                    self.zeros.append(k)
-            elif not plain:
-                words[k] = find(_without_comment(line))
+        words = [*map(str.split, spaced.split("\n"))] if plain else [
+            find(_without_comment(line)) for line in bare]
+        for k in strung:
+            words[k] = _strung(lines[k]) or [
+                _plainly(t) if '"' in t else t for t in find(_without_comment(lines[k]))]
+            if "\\00" in lines[k]:
+                self.zeros.append(k)
         distinct = {*chain.from_iterable(words)}
-        several = {w for w in _UNSURE.findall("\n".join(distinct)) if find(w) != [w]}
+        new = distinct - _single
+        several = {w for w in _UNSURE.findall("\n".join(new)) if find(w) != [w]}
+        if len(_single) + len(new) <= _MOST_SINGLE:
+            _single.update(new - several)
         if several:
             for k, line in enumerate(lines):
                 if '"' not in line and not several.isdisjoint(words[k]):
@@ -173,9 +180,9 @@ def _plainly(token: str) -> str:
     return f"{spelled(name)}:" if label else f"{token[0]}{spelled(name)}"
 
 
-def _strung(line: str, between: dict[str, list[str]]) -> list[str] | None:
+def _strung(line: str) -> list[str] | None:
     """The tokens of a line whose strings are tokens of their own; None where a comment is, or what
-    may be a name or a label. `between` remembers what stands between strings."""
+    may be a name or a label."""
     pieces = line.split('"')
     if not len(pieces) % 2:
         return None
@@ -184,13 +191,19 @@ def _strung(line: str, between: dict[str, list[str]]) -> list[str] | None:
         if k % 2:
             out.append(f'"{piece}"')
             continue
-        found = between.get(piece)
+        found = _between(piece)
         if found is None:
-            if piece[:1] == ":" or piece[-1:] in _GLUE or ";" in piece:
-                return None
-            found = between[piece] = TOKEN.findall(piece)
+            return None
         out += found
     return out
+
+
+@functools.lru_cache(maxsize=4096)
+def _between(piece: str) -> list[str] | None:
+    """The tokens of what stands between strings, if it is no part of theirs and no comment."""
+    if piece[:1] == ":" or piece[-1:] in _GLUE or ";" in piece:
+        return None
+    return TOKEN.findall(piece)
 
 
 def _without_comment(line: str) -> str:

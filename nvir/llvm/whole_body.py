@@ -102,9 +102,14 @@ def _dominance(body: DefinitionReader) -> None:
             u = i._uses
             if u is not None and (u.__class__ is dict or u.block is not b or u.form.is_phi):
                 for user in i.users:
-                    if user.block is not b or user.form.is_phi:
+                    if user.form.is_phi or not _surely(b, user.block, body.function):
                         _reaches(body, i, b, user)
             i = i.next
+
+
+def _surely(made: Block, used: Block | None, f: Function) -> bool:
+    """Whether a block is another, or is known to dominate it."""
+    return made is used or (f.cfg_state == "fresh" and used is not None and made.dominates(used))
 
 
 def _in_order(body: DefinitionReader, v: Value, user: Instruction) -> None:

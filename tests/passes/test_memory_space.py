@@ -70,6 +70,29 @@ def test_a_loop_that_moves_a_pointer():
         }""")
 
 
+def test_a_generic_pointer_goes_unless_something_names_it():
+    before, after = """
+        define void @f(i32 %i, ptr %to) {
+          %g = addrspacecast ptr addrspace(3) @tile to ptr
+          %p = getelementptr float, ptr %g, i32 %i
+          store float 1.0, ptr %p
+          store ptr STORED, ptr %to
+          ret void
+        }""", """
+        define void @f(i32 %i, ptr %to) {BASE
+          %q = getelementptr float, ptr addrspace(3) @tile, i32 %iKEPT
+          store float 1.0, ptr addrspace(3) %q
+          store ptr STORED, ptr %to
+          ret void
+        }"""
+    base = "\n  %g = addrspacecast ptr addrspace(3) @tile to ptr"
+    kept = "\n  %p = getelementptr float, ptr %g, i32 %i"
+    for stored, *stay in (("null", "", ""), ("%p", base, kept)):
+        wanted = after.replace("BASE", stay[0]).replace("KEPT", stay[1])
+        rewrites("memory-space-opt", TILE + before.replace("STORED", stored),
+                 TILE + wanted.replace("STORED", stored))
+
+
 def test_two_memories_stay_generic():
     rewrites("memory-space-opt", """
         define ptx_kernel void @f(ptr %in, i1 %c, ptr addrspace(3) %t) {

@@ -8,7 +8,9 @@ Source: LLVM Language Reference; address spaces as in NVVM IR.
 
 from __future__ import annotations
 
+import functools
 import itertools
+import math
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
@@ -18,7 +20,7 @@ from nvir.ir.instruction import CallInfo, Instruction
 from nvir.ir.layout import fields
 from nvir.ir.nvvm_values import InlineAsm
 from nvir.ir.opcodes import NVVM, Op, OpKind
-from nvir.ir.opcodes.form import load_rows
+from nvir.ir.opcodes.form import Form, load_rows
 from nvir.ir.opcodes.nvvm import FLOAT_TESTS, INT_TESTS
 from nvir.ir.values import Argument, Constant, Value
 
@@ -48,9 +50,7 @@ def problem(i: Instruction, function: Function) -> tuple[str | None, bool]:
 
 def _count_problem(i: Instruction) -> str | None:
     row = i.form.op
-    sources = [o for o in row.operands if o.role != "def"]
-    least = sum(not (o.optional or o.variadic) for o in sources)
-    most = len(i._operands) if any(o.variadic for o in sources) else len(sources)
+    least, most = _counts(i.form)
     if not least <= len(i._operands) <= most:
         return f"{row.name} has {len(i._operands)} operands, its row {least}"
     if row.name == "splitStruct":
@@ -60,6 +60,14 @@ def _count_problem(i: Instruction) -> str | None:
     if not row.is_call and (i.type is not ty.VOID) != (i.form.n_results == 1):
         return f"{row.name} has {'a' if i.type is not ty.VOID else 'no'} result"
     return None
+
+
+@functools.cache
+def _counts(form: Form) -> tuple[int, float]:
+    """How many operands a row takes at least and at most."""
+    sources = [o for o in form.op.operands if o.role != "def"]
+    least = sum(not (o.optional or o.variadic) for o in sources)
+    return least, math.inf if any(o.variadic for o in sources) else len(sources)
 
 
 # ------------------------------------------------------------------- types
