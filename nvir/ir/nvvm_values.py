@@ -156,11 +156,8 @@ def symbols_of(i: Instruction) -> list[Symbol]:
     """The symbols that the operands of an instruction name, however deep."""
     found: list[Symbol] = []
     for v in i._operands:
-        if v.__class__ is Instruction or (
-            isinstance(v, Constant) and v.value.__class__ is not tuple
-        ):
-            continue
-        if v.is_constant:
+        number = isinstance(v, Constant) and v.value.__class__ is not tuple
+        if v.__class__ is not Instruction and not number and v.is_constant:
             found += symbols_in(v)
     return found
 

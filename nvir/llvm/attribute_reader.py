@@ -36,25 +36,19 @@ class AttributeReader:
         self.groups: dict[str, tuple[Any, ...]] = {}
         self.reader = reader
         self._seen: dict[tuple[str, str, bool], list[tuple[list[str], tuple[Any, ...]]]] = {}
-        self._problems: dict[Any, str | None] = {}
         self._calls: dict[str, tuple[Any, ...]] = {}
 
     def of_type(
         self, attributes: tuple[Any, ...], t: Type, at: int, result: bool = False
     ) -> None:
         """Hold the attributes of a parameter or result to its type."""
-        key = (attributes, t, result)
-        wrong = self._problems.get(key, "")
-        if wrong == "":
-            wrong = self._problems[key] = parameter_problem(attributes, t, result)
+        wrong = parameter_problem(attributes, t, result)
         if wrong:
             raise Stop(wrong, at)
 
     def of_call(self, attributes: tuple[Any, ...], at: int) -> None:
         """Hold what stands behind a call's arguments to be of calls."""
-        wrong = self._problems.get(attributes, "")
-        if wrong == "":
-            wrong = self._problems[attributes] = call_problem(attributes)
+        wrong = call_problem(attributes)
         if wrong:
             raise Stop(wrong, at)
 

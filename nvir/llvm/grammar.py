@@ -500,7 +500,5 @@ class Grammar:
 
 def opaque_in(t: ty.Type) -> ty.StructType | None:
     """The struct without a body that a type is or has in it."""
-    for x in ty.types_in((t,)):
-        if isinstance(x, ty.StructType) and x.elements is None:
-            return x
-    return None
+    structs = [x for x in ty.types_in((t,)) if isinstance(x, ty.StructType)]
+    return next((x for x in structs if x.elements is None), None)

@@ -118,12 +118,8 @@ class Driver:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings if settings is not None else Settings.from_environment()
-        self.runs: list[tuple[str, str, float, float]] = []  # what `timings` are made of
+        self.timings: list[Timing] = []
         self.executed = 0  # runs that bisection counts
-
-    @property
-    def timings(self) -> list[Timing]:
-        return [Timing(*run) for run in self.runs]
 
     def run(
         self,
@@ -288,7 +284,7 @@ class _Run:
         within(name)  # the last pass's loop is not this one's
         changed = run(unit, ctx)
         end = time.perf_counter()
-        self.driver.runs.append((pass_.name, name, start - self.begin, end - start))
+        self.driver.timings.append(Timing(pass_.name, name, start - self.begin, end - start))
         if not isinstance(changed, bool):
             raise NvirError(f"it returned {changed!r}, not whether it changed anything")
         for f in _bodies(self.module) if unit is self.module else functions:

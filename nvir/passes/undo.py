@@ -45,10 +45,8 @@ class Memento:
             self._instructions(f)
 
     def _note(self, x: Any) -> None:
-        values = [
-            v if v.__class__ not in _CONTAINERS else _kept(v) if v else v.copy()
-            for v in _slots(x.__class__)[1](x)
-        ]
+        values = [v if v.__class__ not in _CONTAINERS else _kept(v) if v else v.copy()
+                  for v in _slots(x.__class__)[1](x)]
         self.states.append((x, values))
 
     def _instructions(self, f: Function) -> None:

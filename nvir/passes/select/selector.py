@@ -58,17 +58,15 @@ class AddressParts:
     @property
     def modifier(self) -> str:
         """What follows the mnemonic: ".global", nothing for a generic address."""
-        modifier = _MODIFIERS.get(self.space)
-        if modifier is None:
+        if self.space not in _MODIFIERS:
             raise Unsupported(f"address space {self.space}")
-        return modifier
+        return _MODIFIERS[self.space]
 
     def ordered(self, order: str) -> str:
         """`order`, such as ".volatile", and the space: PTX takes no ".volatile" where no other
         thread writes."""
-        if not order or (order == ".volatile" and self.space in (CONST, LOCAL, PARAM)):
-            return self.modifier
-        return f"{order}{self.modifier}"
+        plain = not order or (order == ".volatile" and self.space in (CONST, LOCAL, PARAM))
+        return self.modifier if plain else f"{order}{self.modifier}"
 
     def plus(self, bytes: int) -> AddressParts:
         return AddressParts(self.base, self.offset + bytes, self.space)
