@@ -162,11 +162,14 @@ def _of_negation(c: Combiner, i: Instruction) -> Value | None:
 
 
 def _compare_floats(c: Combiner, i: Instruction) -> Value | None:
-    """Of a value with itself; of an integer as a float with 0, which is one with 0 itself."""
+    """`false` and `true`; of a value with itself; of an integer as a float with 0, which is one with
+    0 itself."""
     x, y = i.operands
-    if i.type.bits != 1 or not i.form.mods:
-        return None
     predicate = i.form.mods[0]
+    if predicate in ("false", "true"):
+        return const_like(i, -(predicate == "true"))
+    if i.type.bits != 1:
+        return None
     if x is y and predicate in ("olt", "ogt", "one", "ult", "ugt", "une", "ueq", "ule", "uge",
                                 "oeq", "ole", "oge"):
         if predicate in ("olt", "ogt", "one"):
