@@ -162,8 +162,8 @@ def _of_negation(c: Combiner, i: Instruction) -> Value | None:
 
 
 def _compare_floats(c: Combiner, i: Instruction) -> Value | None:
-    """`false` and `true`; of a value with itself; of an integer as a float with 0, which is one with
-    0 itself."""
+    """`false` and `true`; of a value with itself; of an integer as a float with 0, which is one
+    with 0 itself."""
     x, y = i.operands
     predicate = i.form.mods[0]
     if predicate in ("false", "true"):
