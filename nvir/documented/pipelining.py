@@ -131,7 +131,13 @@ def _in_order(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obs
     by_class = ctx.options is not None and ctx.options.classes
     graph = class_graph(plain, classes, by_class)
     by = machine_classes(plain) if by_class else []
-    mii = minimum(minimum_ii(graph).rec_mii, resources(graph, by, ctx.profile))
+    bounds = minimum_ii(graph)
+    cycle = bounds.recurrence
+    note("SWP-08", "4 RecMII", bounds.rec_mii, recurrence="none" if cycle is None else
+         [_names(plain)[n] for n in cycle.nodes],
+         latency=0 if cycle is None else cycle.latency,
+         distance=0 if cycle is None else cycle.distance)
+    mii = minimum(bounds.rec_mii, resources(graph, by, ctx.profile))
     return slots(plain, graph, mii)
 
 

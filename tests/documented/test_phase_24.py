@@ -123,8 +123,10 @@ def test_the_steps_run_in_order_and_each_reads_the_one_before():
     assert rows == ["0 VerifyStride", "1 wrapper: the opcode changed", "1 annotate", "1 class",
                     "1 family", "1 class of a register", "1 no family",
                     "1 classes of operands 0 and 1", "2 divergent exit", "2 feasibility",
-                    "3 class to pipe", "3 stall", "3 graph", "4 ResMII", "4 MII",
-                    "5 slots"]
+                    "3 class to pipe", "3 stall", "3 graph", "4 RecMII", "4 ResMII",
+                    "4 MII", "5 slots"]
+    (event,) = trace.of("SWP-08")
+    assert event.outcome == -(-event.inputs["latency"] // event.inputs["distance"]) > 0
     assert found.ii == 4  # the sum: one fma a round, four cycles
     (load, product, *_) = sorted(found.times)
     assert found.times[product] - found.times[load] == 64  # the load's stall count, capped

@@ -490,7 +490,8 @@ def test_the_rows_of_a_run_are_in_the_order_of_the_notes():
     first = names[: names.index("verdict") + 1]
     assert [n for n in first if n in order] == order
     _, events = outcome("hoist")
-    names = [e.step for e in events if e.at == "CHAIN" and e.row != "SET-01"]
+    more = ("SET-01", "LIC-13", "LIC-21", "LIC-25")  # told inside of the others
+    names = [e.step for e in events if e.at == "CHAIN" and e.row not in more]
     start = names.index("1 budget")
     assert names[start: start + 10] == [
         "1 budget", "2 side effects", "2 forward", "3 backward", "3 candidates", "4 marked as well",

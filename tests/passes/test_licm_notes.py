@@ -985,6 +985,8 @@ def test_classification_stamps_and_counts():
     (carried, *_) = m.by["add.u32"].operands
     assert m.marks.use_count[carried] == 4  # made by the phi, read twice there, once by the step
     assert m.marks.use_count[m.by["add.u32"]] == 1
+    (stepped,) = (v for v in carried.operands if v.definer in m.items)
+    assert m.marks.use_count[stepped] == 3  # read by the phi before it is made, and by the test
 
 
 def sets_of(m):
@@ -1092,8 +1094,8 @@ def test_the_stages_run_where_nothing_is_right_to_move():
     with Trace() as trace:
         remarks = run(module)
     steps = [e.step for e in trace if e.at == "L" and e.step[:1] in "123456"]
-    once = ["1 budget", "2 side effects", "2 forward", "3 backward", "3 candidates", "4 transitive",
-            "5 score", "5 profit", "6 mover"]
+    once = ["1 modifiers", "1 budget", "2 side effects", "2 forward", "3 backward", "3 candidates",
+            "4 transitive", "5 weights", "5 score", "5 profit", "6 leaf test", "6 mover"]
     assert steps == once * 2  # of the header, and as latch
     assert [e.outcome for e in trace.of("LIC-28")] == [[], []]
     assert "NotProfitable" not in names(remarks)

@@ -128,11 +128,10 @@ def budget(
         amount = Fraction(latch) if aggressive else Fraction(cbo)
     if amount is None:
         return None
-    if pass_id == 3:
-        amount *= tables.LAST_SCALE.value
-    if mode is Mode.LATCH:
-        amount /= max(preds, 1)
-    return amount / scale if inner else amount
+    times = tables.LAST_SCALE.value if pass_id == 3 else 1
+    parts = (max(preds, 1) if mode is Mode.LATCH else 1) * (scale if inner else 1)
+    note("LIC-13", "1 modifiers", amount * times / parts, amount=amount, times=times, parts=parts)
+    return amount * times / parts
 
 
 @step("LIC-06", "iteration limit", "kind", "value")
@@ -391,13 +390,18 @@ def profit(
     """The score and the penalty of a block's invariants. `counts`: weights of header and body; the
     first instance's size is the number of instructions scanned."""
     weights = tables.score_weights(pass_id, safe)
+    note("LIC-21", "5 weights", {"no-op": weights.long_latency.value, "real": weights.real.value},
+         pass_id=pass_id, safe=safe)
     made = scored(items, marks, weights.long_latency.value, weights.real.value, of)
     header, body = counts
     if pass_id == 0:
         size = Fraction(sum(not i.form.op.pseudo for i in items))
     else:
         size = Fraction(body, tables.BODY_SHARE.value) + header
-    return Verdict(made.score, budget, weights.real.value, size, made.penalty)
+    verdict = Verdict(made.score, budget, weights.real.value, size, made.penalty)
+    if not items:
+        note("LIC-24", "5 empty block", verdict.pays, pass_id=pass_id, size=size)
+    return verdict
 
 
 @step("LIC-28", "6 mover", "items", "legal", "pays")
@@ -407,6 +411,7 @@ def leaves(
 ) -> list[Instruction]:
     """What the mover takes out of a block: what is right to move and still invariant, where it
     pays or a knob has it leave `anyway`. The code changes when all loops are decided."""
+    note("LIC-25", "6 leaf test", [i for i in items if is_invariant(i, marks)], items=items)
     return [
         i for i in items if i in legal and is_invariant(i, marks) and marks.counted(i)
         and (pays or anyway(i))
@@ -465,14 +470,19 @@ def analyze_boundaries(
     inside = set(loop.blocks)
     if depths is None:
         depths = {b: b.loop_depth for b in loop.blocks}
-    external = indirect = False
+    external = False
     if hazards is None:
         hazards = (i for b in loop.blocks for i in b)
-    barrier = any(i.form.op.sync for i in hazards)
+    barriers = [i for i in hazards if i.form.op.sync]
+    jumps = []
     for b in loop.blocks:
         external |= b is not loop.header and any(p not in inside for p in b.preds)
         t = b.terminator
-        indirect |= t is not None and t.form.name.startswith("brx")
+        if t is not None and t.form.name.startswith("brx"):
+            jumps.append(t)
+    barrier, indirect = bool(barriers), bool(jumps)
+    if barriers or jumps:
+        note("LIC-10", "barriers, indirect jumps", [*barriers, *jumps], loop=loop)
     return Boundaries(
         external, any(depths[b] != depths[loop.header] for b in loop.blocks), barrier, indirect,
         not any(has_pragma(x) or "nounroll" in x.header.flags for x in loop.children), permitted,

@@ -514,10 +514,14 @@ class UnrollFlow:
             if factor <= 1 < wanted:
                 return reject(UnrollCode.NO_FACTOR, "O", f"2·{cost} > {limit}")
         fits = stride_fits(exit.kind, exit.stride, factor, exit.trip.variable.bits)
+        if whole:
+            note("UNR-50", "O copies", fits, kind=exit.kind, iter_index=0, factor=factor,
+                 needs_epilogue=False, is_outermost=loop.depth == 1)
         if whole and fits:
             pieces = rest_pieces(loop, factor, swaps(loop, exit, convergence(loop)), rules)
             return attrs.evolve(none.full(why), step="O", pieces=pieces)
         if factor < 2:
+            note("UNR-43", "P code", UnrollCode.OTHER, factor=factor)
             return reject(UnrollCode.OTHER, "P", f"factor {factor}")
         if not fits and not rules.no_overflow_check:
             return reject(

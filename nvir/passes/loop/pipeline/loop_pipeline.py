@@ -295,6 +295,8 @@ class _Pipeliner:
         note("SWP-15", "6 expand", f"{done.prologue.name} of {done.stages - 1} steps, "
              f"{done.kernel.name} of {done.factor}, {done.epilogue.name} of {done.stages - 1}; "
              + short, stages=done.stages, kernel=done.kernel, copies=done.factor)
+        note("SWP-18", "6 registers", "one for each value",
+             longest=done.factor, kernel=done.kernel)
         if self.noted is not None:
             at = {i: KernelSlot(c.stage, step * ii + found.times[c.node])
                   for i, (c, step) in done.steps.items()}
