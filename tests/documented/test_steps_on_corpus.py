@@ -24,15 +24,15 @@ import attrs
 import pytest
 
 import nvir
-from nvir.assembler.postra import loop_code
 from nvir.compiler import compile_module, compile_tree, read_source
 from nvir.frontend.check import check
 from nvir.frontend.cuda import Source, read_cuda, source_of
 from nvir.frontend.irgen import Options, generate
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import natural_loops
-from nvir.ir.text.trace import plain
+from nvir.ir.text.trace import Trace, plain
 from nvir.passes.knobs import Knobs
+from nvir.report.schedule.post_ra import pipelined
 from nvir.sm.profile import profile
 from tests.documented import test_steps as steps
 
@@ -89,17 +89,19 @@ BY_VALUE = {"direction", "nounroll_inwards", "passed_over", "pre_scan", "stride_
 
 
 def registers(file: Any) -> Iterator[Any]:
-    machine = profile("sm_80")
-    for f in nvir.read_ptx(file).functions:
+    """What phase 24 makes of the loops, on registers."""
+    module = nvir.read_ptx(file)
+    for f in module.functions:
         for loop in natural_loops(f) if f.blocks else ():
             if len(loop.blocks) == 1 and len(loop.header) < 60:
-                try:
-                    code = loop_code(loop, machine)
-                except NvirError:
-                    continue
                 for mode in (0, 1):
-                    machine = steps.gated(code.profile, mode)
-                    yield steps.placed(attrs.evolve(code, profile=machine))
+                    machine = steps.gated(profile("sm_80_notes"), mode)
+                    try:
+                        with Trace():  # of phase 24, which has a group of its own
+                            kernel = pipelined(loop, module, machine, "l1")
+                        yield steps.placed(kernel, machine)
+                    except NvirError:
+                        break
 
 
 def unrolling(file: Any) -> Iterator[Any]:
