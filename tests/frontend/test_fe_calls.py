@@ -286,6 +286,20 @@ def test_a_call_stands_at_its_line():
 
 
 @pytest.mark.seed("CAL-12")
+@pytest.mark.parametrize(("call", "declared", "kept"), [
+    ((-1, -1, -1), (5, -1, 2), (5, -1, 2)), ((-1, 0, -1), (5, -1, 2), (-1, 0, -1)),
+    ((1, -1, -1), (-1, -1, -1), (1, -1, -1)), ((0, 0, 0), (5, 5, 5), (0, 0, 0)),
+])
+def test_what_the_call_says_goes_before_the_declaration(call, declared, kept):
+    g = b.function("int g", "int a", b.ret(b.name("a")), preserve=declared)
+    for policy, want in (("observed", call), ("documented", kept)):
+        module = kernel_with(b.assign(out[0], b.call("g", 1, preserve=call)), others=[g],
+                             policy=policy)
+        assert calls_in(module)[0].aux.bundles == tuple(
+            (tag, n) for tag, n in zip(calls.BUNDLES, want, strict=True) if n >= 0)
+
+
+@pytest.mark.seed("CAL-12")
 @pytest.mark.parametrize(("given", "want"), [
     ((3, -1, 0), (("preserve_n_data", 3), ("preserve_n_after", 0))), ((-1, -1, -1), ()),
     ((1, 2, 3), (("preserve_n_data", 1), ("preserve_n_control", 2), ("preserve_n_after", 3))),
