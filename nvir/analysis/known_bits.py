@@ -106,7 +106,7 @@ def _clear(zeros: int) -> int:
 
 
 def _add(k: KnownBits, i: Instruction, depth: int, bits: int) -> int:
-    x, y = (k.zeros(v, depth) for v in i.operands)
+    x, y = [k.zeros(v, depth) for v in i.operands]
     high = _high(bits, max(_most(x, bits), _most(y, bits)) + 1)
     return high | (1 << min(_clear(x), _clear(y))) - 1
 

@@ -130,9 +130,11 @@ class _Splitter:
     def needed(self) -> bool:
         if any(is_aggregate(a.type) and a.has_uses for a in self.f.arguments):
             return True
-        return any(self.concerns(i) for i in self.f.instructions()
-                   if i.type.__class__ in AGGREGATES
-                   or not AGGREGATES.isdisjoint([v.type.__class__ for v in i._operands]))
+        for i in self.f.instructions():
+            for v in (i, *i._operands):
+                if v.type.__class__ in AGGREGATES and self.concerns(i):
+                    return True
+        return False
 
     @staticmethod
     def concerns(i: Instruction) -> bool:

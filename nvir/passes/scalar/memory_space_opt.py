@@ -110,7 +110,7 @@ class _Twins:
             return self._take(i, (1,))
         if name == "icmp" and isinstance(i.operands[0].type, PointerType):
             return self._compare(i)
-        if memory_transfer(i) is not None:
+        if i.form.is_call and memory_transfer(i) is not None:
             return self._transfer(i)
         return 0
 

@@ -91,7 +91,9 @@ def _address(pointer: Value) -> tuple[Key, int]:
         offset += parts[0]
         terms.extend(parts[1])
         v = v.operands[0]
-    return (v, tuple(sorted(terms, key=lambda term: (id(term[0]), term[1])))), offset
+    if len(terms) > 1:
+        terms.sort(key=lambda term: (id(term[0]), term[1]))
+    return (v, tuple(terms)), offset
 
 
 # ------------------------------------------------------------------ gathering
@@ -108,8 +110,9 @@ def _gather(block: Block) -> list[tuple[Type, list[Neighbour]]]:
     stores: dict[Key, dict[Instruction, int]] = {}
 
     def flush(group: dict[Key, dict[Instruction, int]]) -> None:
-        done.extend((key[-1], _neighbours(key, accesses)) for key, accesses in group.items()
-                    if len(accesses) > 1)
+        for key, accesses in group.items():
+            if len(accesses) > 1:
+                done.append((key[-1], _neighbours(key, accesses)))
         group.clear()
 
     for i in _touching(block):

@@ -121,8 +121,8 @@ class Combiner:
                         return literal_of(i.type, bits)
                 elif self._swap(i):
                     return i
-            found = self.matcher.candidates(i) if i.form.name in self.matcher.lines else ()
-            if found:
+            matcher = self.matcher
+            if i.form.name in matcher.lines and (found := matcher.candidates(i)):
                 made = rewrite(found, i, self.make)
                 if made is not None:
                     self.counts["rewrites"] += 1
