@@ -189,7 +189,8 @@ def _gep(body: DefinitionReader, row: str) -> Instruction:
     spelling = body.flags(row)
     at = body.k
     source = body.type()
-    body.concrete(source, at)
+    if source.__class__ is not ty.IntType:
+        body.concrete(source, at)
     body.expect(",")
     operands = [body.typed()]
     while tokens[body.k] == "," and tokens[body.k + 1][:1] != "!":

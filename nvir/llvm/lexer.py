@@ -85,9 +85,12 @@ class Text:
 
     def _scan(self) -> bool:
         """Fill `tokens` and `first`; tell whether a string is not closed in its line."""
-        lines, find = _unquoted_names(self.lines), TOKEN.findall
+        lines, find = self.lines, TOKEN.findall
         # Lines with strings, the longest ones, are cut at their quotes.
         strung = [k for k, line in enumerate(lines) if '"' in line]
+        if any('%"' in lines[k] or '@"' in lines[k] for k in strung):
+            lines = _unquoted_names(lines)
+            strung = [k for k in strung if '"' in lines[k]]
         bare = lines.copy()
         for k in strung:
             bare[k] = ""
@@ -214,10 +217,7 @@ def _without_comment(line: str) -> str:
 
 def _unquoted_names(lines: list[str]) -> list[str]:
     """The lines with `%x` for `%"x"`, and so on, where a name needs no quotes."""
-    text = "\n".join(lines)
-    if '%"' not in text and '@"' not in text:
-        return lines
-    text = "".join(_QUOTED_NAME.split(text))  # a search gives all but the quotes
+    text = "".join(_QUOTED_NAME.split("\n".join(lines)))  # a search gives all but the quotes
     if '\n"' in text:
         text = "".join(_QUOTED_LABEL.split(text))
     return text.split("\n")

@@ -4,7 +4,7 @@ Method   Tokens first (lexer.py). Then three sweeps: over the top level, which m
          and notes where initialisers, metadata and bodies begin; over attributes,
          annotations and initialisers; over bodies (body.py). Each entity and each
          line stands for itself, so all errors of a file are told at once.
-Cost     Linear; about eight times what LLVM's own parser takes (benchmarks/llvm_text.py).
+Cost     Linear; about seven times what LLVM's own parser takes (benchmarks/llvm_text.py).
 
 Taken although LLVM 19 refuses them: decimals that are not exact in their type, rounded to the
 nearest: LLVM 24 writes `float -3.236090e-03` so, and has words such as `+qnan` and `f0x…`.
