@@ -35,6 +35,9 @@ _TYPES: dict[str, str] = {
     "nvvm.shfl.sync.i32": "i32+i1 i32 i32! i32 i32 i32", "nvvm.vote.sync": "i32+i1 i32 i32! i1",
     **{f"nvvm.rotate.{word}": types for word, types in _ROTATED.items()},
     "nvvm.swap.lo.hi.b64": "i64 i64",
+    **{f"nvvm.{word}": types for word, types in (
+        ("popc.i", "i32 i32"), ("popc.ll", "i32 i64"), ("clz.i", "i32 i32"), ("clz.ll", "i32 i64"),
+        ("brev32", "i32 i32"), ("brev64", "i64 i64"), ("abs.i", "i32 i32"), ("abs.ll", "i64 i64"))},
     "convert.from.fp16": "fp i16", "convert.to.fp16": "i16 fp",
 }
 _PREDICATED = {

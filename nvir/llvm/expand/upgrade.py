@@ -205,6 +205,23 @@ def _match(e: Expander, given: list[Value]) -> Value | None:
     return e.zext(e.intrinsic(e.name, I32, given), e.result)
 
 
+_NO = constant(ty.I1, 0)
+OLD_BITS: tuple[tuple[str, str, tuple[str, ...], tuple[Value, ...]], ...] = (
+    ("popc.", "ctpop", ("i", "ll"), ()), ("clz.", "ctlz", ("i", "ll"), (_NO,)),
+    ("brev", "bitreverse", ("32", "64"), ()), ("abs.", "abs", ("i", "ll"), (_NO,)),
+)
+
+
+def _older(word: str, *more: Value) -> Expansion:
+    """The intrinsic of all targets that one of NVVM was, its result as narrow as the old one's."""
+    def expand(e: Expander, operands: list[Value]) -> Value:
+        t = operands[0].type
+        made = e.intrinsic(f"llvm.{word}.{t}", t, [operands[0], *more])
+        return made if made.type is e.result else e.trunc(made, e.result)
+
+    return expand
+
+
 def _rotate(which: str, swap: bool = False) -> Expansion:
     def expansion(e: Expander, given: list[Value]) -> Value:
         x = given[0]
@@ -237,6 +254,8 @@ _OLDER: dict[str, Expansion] = {
     "llvm.nvvm.rotate.b32": _rotate("fshl"),
     "llvm.nvvm.rotate.b64": _rotate("fshl"),
     "llvm.nvvm.rotate.right.b64": _rotate("fshr"),
+    **{f"llvm.nvvm.{old}{ending}": _older(word, *more)
+       for old, word, endings, more in OLD_BITS for ending in endings},
     "llvm.nvvm.swap.lo.hi.b64": _rotate("fshl", swap=True),
     "llvm.convert.from.fp16": _from_half,
     "llvm.convert.to.fp16": _to_half,
