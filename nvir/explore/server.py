@@ -185,8 +185,8 @@ def serve(
     token = secrets.token_urlsafe(24)
     app = application(text, name, options, token, port, other)
     listener.listen(64)
-    ready(f"http://127.0.0.1:{port}/#token={token}")
-    config = uvicorn.Config(app, log_level="critical", access_log=False, server_header=False,
-                            timeout_graceful_shutdown=1)
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt):  # from when the address is told
+        ready(f"http://127.0.0.1:{port}/#token={token}")
+        config = uvicorn.Config(app, log_level="critical", access_log=False, server_header=False,
+                                timeout_graceful_shutdown=1)
         uvicorn.Server(config).run(sockets=[listener])

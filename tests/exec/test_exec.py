@@ -91,7 +91,7 @@ def nvir_exec(cache: Path, *arguments: str | Path) -> subprocess.CompletedProces
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         [sys.executable, "-m", "nvir", "exec", *map(str, arguments)],
-        env=environment, capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
+        env=environment, capture_output=True, text=True, timeout=600, check=False, cwd=ROOT,
     )
 
 

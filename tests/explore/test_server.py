@@ -38,7 +38,7 @@ def client():
         running = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
         thread = threading.Thread(target=running.run, args=([listener],), daemon=True)
         thread.start()
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as c:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600) as c:
             yield c
         running.should_exit = True
         thread.join(20)
@@ -173,7 +173,6 @@ def test_an_interrupt_ends_it_without_a_word():
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline().startswith(b"http://127.0.0.1:")
-        time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         assert process.stderr.read() == b""
     assert process.returncode == 0
@@ -184,7 +183,7 @@ async def never():
 
 
 def test_what_is_no_longer_wanted_is_not_worked_out():
-    w = worker.Worker(60)
+    w = worker.Worker(600)
     assert "edited" in asyncio.run(w.ask({}, never))
     assert w._process is None
 
@@ -209,7 +208,7 @@ def test_what_is_no_longer_wanted_is_ended_while_it_is_worked_out(tmp_path, monk
     async def once():
         return next(turns)
 
-    w = worker.Worker(60)
+    w = worker.Worker(600)
     try:
         assert "edited" in asyncio.run(w.ask(job("sgemm", True, model=False), once))
         assert w._process is None
@@ -224,11 +223,11 @@ def test_the_tools_of_a_process_end_with_it(tmp_path, monkeypatch):
         return not stamp.is_file()
 
     monkeypatch.setattr(worker, "PATIENCE", 0.0)
-    w = worker.Worker(60)
+    w = worker.Worker(600)
     made = json.loads(asyncio.run(w.ask(job("sgemm", True, model=False), until)))
     assert made == {"error": "the text was edited"}
     pid = int(stamp.read_text())
-    for _ in range(50):
+    for _ in range(600):
         if not is_running(pid):
             break
         time.sleep(0.1)
@@ -240,7 +239,7 @@ def test_what_takes_too_long_is_ended_and_the_next_request_answered():
     try:
         assert "not done within" in asyncio.run(w.ask(job()))
         assert w._process is None
-        w.limit = 60
+        w.limit = 600
         assert json.loads(asyncio.run(w.ask(job())))["kernels"]
     finally:
         w.stop()

@@ -460,7 +460,7 @@ def assemble(text: str, arch: str, folder: Path) -> list[str]:
     source.write_text(text)
     done = subprocess.run(
         [str(PTXAS), f"-arch={arch}", str(source), "-o", str(folder / "t.cubin"), "-O0"],
-        capture_output=True, text=True, timeout=120,
+        capture_output=True, text=True, timeout=600,
     )
     lines = text.split("\n")
     out = []

@@ -62,7 +62,7 @@ END = message("shutdown", id=2, params=None) + message("exit", params=None)
 
 def process(given):
     command = [sys.executable, "-m", "nvir", "lsp"]
-    return subprocess.run(command, input=given, capture_output=True, timeout=60, check=True)
+    return subprocess.run(command, input=given, capture_output=True, timeout=600, check=True)
 
 
 def answers(given):

@@ -40,7 +40,7 @@ def is_there(number: int) -> bool:
 
 
 def until(holds) -> bool:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 600
     while not holds() and time.monotonic() < end:
         time.sleep(0.05)
     return bool(holds())

@@ -16,7 +16,7 @@ then shortened at the interval found; under register pressure, and on pipes, all
 asked, and on pipes operations then trade places (`anneal`), slots being dealt out anew between
 (`deal`), CP-SAT going on from there. The answer is never worse than that of step 1 alone. Budgets
 are counted in work and in CP-SAT's deterministic time, so that the same seed gives the same answer;
-the clock is an outer safety of one and a half times the budget.
+the processor's time is an outer safety of three times the budget.
 """
 
 from __future__ import annotations

@@ -87,10 +87,10 @@ class Search:
         """True: `slots` is a solution. False: there is none. None: `budget` or time is spent.
 
         budget    looks at a window
-        deadline  of `time.monotonic`
+        deadline  of `time.process_time`
         """
         end = self.work + budget
-        while self.work < end and time.monotonic() < deadline:
+        while self.work < end and time.process_time() < deadline:
             found = self._dive(int(self._cut), end, deadline)
             if found is not None:
                 return found
@@ -110,7 +110,7 @@ class Search:
                 self._undo(v, mark)
             for t in values:
                 cut -= 1
-                if cut < 0 or self.work > end or (not cut & 255 and time.monotonic() > deadline):
+                if cut < 0 or self.work > end or (not cut & 255 and time.process_time() > deadline):
                     return None
                 if self._place(v, t):
                     self._last[v] = t

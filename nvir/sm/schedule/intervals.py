@@ -27,6 +27,8 @@ from nvir.sm.schedule.reservations import ReservationTable
 
 WORK_A_SECOND = 800_000
 """Work of the exact search that a second of budget buys: about what Python does in 0.7 s."""
+SAFETY = 3
+"""Seconds of the processor for one of budget, whatever was counted."""
 WIDEST = 1 << 16
 """The II up to which the exact search runs: its slots are bits of one integer."""
 HARDEST = 500_000
@@ -152,7 +154,7 @@ class IntervalSearch:
         self.coarse = quick and len(graph) > SMALL  # large steps, and nothing between them
         self.left = int(budget_s * WORK_A_SECOND)
         self.climb = self.left // 4  # for cores met on the way up
-        self.deadline = time.monotonic() + 1.5 * budget_s
+        self.deadline = time.process_time() + SAFETY * budget_s
         self.ii, self.method = 0, ""
         self.times: list[int] = []
         self.table: ReservationTable | None = None
@@ -288,7 +290,7 @@ class IntervalSearch:
 
     def _core(self, ii: int) -> bool:
         """Whether the cheap part of the core's methods works at `ii`."""
-        if time.monotonic() > self.deadline:
+        if time.process_time() > self.deadline:
             return False
         problem = CoreProblem(self.graph, ii, self.seed)
         problem.start(self.deadline)
@@ -311,7 +313,7 @@ class IntervalSearch:
         """Spends the budget on the open intervals below the best, the lowest first."""
         portion = self.left // (4 * max(1, len(self._open)))
         for problem in self._still_open():
-            if time.monotonic() < self.deadline:
+            if time.process_time() < self.deadline:
                 problem.tighten()
             self._spend(problem, portion)
         self._search_on(portion, self.left // 2 if self.solver else 0)
@@ -325,7 +327,7 @@ class IntervalSearch:
 
     def _search_on(self, portion: int, rest: int) -> None:
         """Rounds of growing portions over the open intervals until only `rest` is left."""
-        while self._open and self.left > rest and time.monotonic() < self.deadline:
+        while self._open and self.left > rest and time.process_time() < self.deadline:
             portion = max(1, 2 * portion)
             for problem in self._still_open():
                 self._spend(problem, min(portion, self.left - rest))
