@@ -86,6 +86,9 @@ def offsets(*numbers: int) -> str:
     # a store between two loads that may write what the second reads
     (PAIRS.replace("ld.global.f32 %f2, [%rd3+4];", "st.global.f32 [%rd4], %f1;\n"
                    "  ld.global.f32 %f2, [%rd3+4];"), ["st.global.v2.f32"]),
+    # one that writes what the second reads, and is nothing to the first
+    (PAIRS.replace("ld.global.f32 %f2, [%rd3+4];", "st.global.f32 [%rd3+4], %f1;\n"
+                   "  ld.global.f32 %f2, [%rd3+4];"), ["st.global.v2.f32"]),
     # between two stores a load of what the first may have written
     (PAIRS.replace("st.global.f32 [%rd2+4]", "ld.global.f32 %f4, [%rd4];\n"
                    "  st.global.f32 [%rd2+4]"), ["ld.global.v2.f32"]),

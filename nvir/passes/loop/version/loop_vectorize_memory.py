@@ -170,6 +170,7 @@ def _gathered(block: Block, alias: AliasAnalysis) -> list[_Places]:
     """Accesses of one kind between which nothing stands in the way, two at least."""
     done: list[_Places] = []
     open_: dict[object, _Places] = {}
+    passed: dict[object, list[Instruction]] = {}  # writes since each was opened: loads move up
     for i in block:
         f = i.form
         if f.sync or f.is_call or f.pinned or f.name == "unknown":
@@ -183,7 +184,15 @@ def _gathered(block: Block, alias: AliasAnalysis) -> list[_Places]:
                 done.append(open_.pop(key))
         if _is_plain(i):
             kind, at = _place(i, alias)
-            open_.setdefault(kind, {}).setdefault(at, i)
+            if kind in open_ and any(alias.depend(w, i) for w in passed[kind]):
+                done.append(open_.pop(kind))
+            if kind not in open_:
+                open_[kind], passed[kind] = {}, []
+            open_[kind].setdefault(at, i)
+        if f.writes:
+            for key, places in open_.items():
+                if next(iter(places.values())).form.reads:
+                    passed[key].append(i)
     done += open_.values()
     return [places for places in done if len(places) > 1]
 
