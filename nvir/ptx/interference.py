@@ -26,7 +26,6 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any
 
 from nvir.analysis.liveness import flood
@@ -301,7 +300,8 @@ class Interference:
         """
         ku = self.key(u)
         at = bisect_left(there, ku, key=self.key)
-        for v in islice(there, at, None):
+        for k in range(at, len(there)):  # islice would step over all in front
+            v = there[k]
             if self.interfere(u, v):
                 return False
             kv = self.key(v)
