@@ -441,7 +441,7 @@ def knobs_of(settings: tuple[str, ...], policy: Policy) -> Knobs:
         made = Knobs.parse(settings, policy)
     for name in dict.fromkeys(n.partition("@")[0] for n in made.overrides()):
         row = knob(name)
-        why = row.inert
+        why = row.inert or (row.idle if policy == "documented" else "")
         if row.is_silent(policy):
             why = f"policy {policy} does not read it; give --policy {row.policy}"
         if why:

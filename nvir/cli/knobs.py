@@ -100,6 +100,8 @@ def _cells(k: Knob, values: Knobs) -> tuple[str, ...]:
     status = ", ".join(k.readers) if k.readers else "inert"
     if k.is_silent(values.policy):
         status += f" under policy {k.policy}"
+    elif k.idle and values.policy == "documented":
+        status += f" ({k.idle})"
     meaning = f"{k.meaning} [inert: {k.inert}]" if k.inert else k.meaning
     return k.name, number, k.type, _shown(default), changed, k.origin, status, meaning
 

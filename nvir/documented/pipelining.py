@@ -130,7 +130,7 @@ def _in_order(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obs
         return Obstacle.TOO_LARGE, str(len(plain.operations))
     by_class = ctx.options is not None and ctx.options.classes
     graph = class_graph(plain, classes, by_class)
-    by = machine_classes(plain) if by_class else []
+    by = machine_classes(plain, classes) if by_class else []
     bounds = minimum_ii(graph)
     cycle = bounds.recurrence
     note("SWP-08", "4 RecMII", bounds.rec_mii, recurrence="none" if cycle is None else
@@ -238,9 +238,9 @@ def class_graph(
     """The loop's dependences with the latencies that the classes give, and the pipes of opcodes or
     of classes."""
     carried, machine, edges = set(plain.register_edges), plain.profile, []
-    names = _names(plain)
+    names, codes = _names(plain), machine_classes(plain, classes)
     note("SWP-12", "3 class to pipe", {c: machine.class_pipes.get(c, "")
-         for c in dict.fromkeys(machine_classes(plain))}, by_class=by_class)
+         for c in dict.fromkeys(codes)}, by_class=by_class)
     for k, (a, b, cycles, far) in enumerate(plain.graph.edges):
         if k in carried:
             op = plain.operations[a]
@@ -253,7 +253,7 @@ def class_graph(
         edges.append((a, b, cycles, far))
     if not by_class:
         return machine_graph(machine, [op.family or "" for op in plain.operations], edges)
-    nodes = [pipe_of_class(code, machine) for code in machine_classes(plain)]
+    nodes = [pipe_of_class(code, machine) for code in codes]
     return DependenceGraph(nodes, edges, {n: machine.pipes[n].units for n in dict.fromkeys(nodes)})
 
 
@@ -285,9 +285,12 @@ def _pipe_told(code: int, machine: Profile, unit: str | None) -> dict[str, objec
     return {"class": code, "pipe": pipe, "long": is_long(code, machine, unit)}
 
 
-def machine_classes(plain: LoopGraph) -> list[int]:
-    """The latency class of each machine operation of the loop."""
-    return [latency_class(op.family or "", plain.profile) for op in plain.operations]
+def machine_classes(
+    plain: LoopGraph, classes: Mapping[Instruction, OperandClasses]
+) -> list[int]:
+    """The latency class of each machine operation of the loop: of operand 0 of the instruction that
+    it is part of, as step 1 found it."""
+    return [classes[op.parent].result for op in plain.operations]
 
 
 @step("SWP-11", "4 ResMII", "graph")

@@ -86,6 +86,7 @@ class Knob:
     alias       another knob that is read while this one is unset
     readers     passes that read it; none: `inert` says why
     policy      the one policy under which anything reads it, "" where both do
+    idle        why it changes no step of policy "documented", though passes look at it
     """
 
     name: str
@@ -105,6 +106,7 @@ class Knob:
     readers: tuple[str, ...] = attrs.field(default=(), converter=_tuple)
     inert: str = ""
     policy: str = ""
+    idle: str = ""
 
     @property
     def encoded(self) -> str:

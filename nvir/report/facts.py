@@ -32,6 +32,7 @@ class FunctionFacts:
     unroll           what becomes of each loop, by its header's name
     copies           how often the body of each loop that is unrolled will stand
     estimate         registers, with those copies
+    policy           whose decisions `unroll` has
     """
 
     function: Function
@@ -41,6 +42,7 @@ class FunctionFacts:
     unroll: Mapping[str, UnrollDecision]
     copies: Mapping[str, int]
     estimate: RegisterEstimate
+    policy: Policy
 
 
 def function_facts(
@@ -54,7 +56,8 @@ def function_facts(
     loops = natural_loops(function)
     factors = copies(loops, unroll)
     estimate = estimate_registers(function, live, machine, factors, pressure)
-    return FunctionFacts(function, live, pressure, loops, unroll, factors, estimate)
+    decides = policy if knobs is None else knobs.policy
+    return FunctionFacts(function, live, pressure, loops, unroll, factors, estimate, decides)
 
 
 def unrolling(

@@ -22,6 +22,7 @@ from nvir.ir.module import Module
 from nvir.report.places import SourceLines, source_text
 
 if TYPE_CHECKING:
+    from nvir.passes.knobs import Policy
     from nvir.report.facts import FunctionFacts
 
 FRONT_ENDS = {"NVIDIA NVVM Compiler": "nvcc", "LLVM NVPTX Back-End": "LLVM", "nvir": "nvir"}
@@ -107,7 +108,7 @@ def of_function(
     told = [g.places for g in made for p in g.parts if p.role != "remainder"]
     gone = straight_loops(facts.function, facts.loops, told, source.numbers, written)
     return tuple(
-        _told(g, source, facts.unroll, front_end, s)
+        _told(g, source, facts, front_end, s)
         for g, s in zip(made, _written_of(made, at, written), strict=True)
     ) + tuple(
         SourceLoopReport(
@@ -136,22 +137,22 @@ def _written_of(
 
 
 def _told(
-    g: SourceLoop, source: SourceLines, unroll: Mapping[str, UnrollDecision], front_end: str,
+    g: SourceLoop, source: SourceLines, facts: FunctionFacts, front_end: str,
     written: LoopStatement | None,
 ) -> SourceLoopReport:
     places = g.places
     if written is not None:  # the line information has the end of a do-while
         places = (places[0][0], written.head.start), *places[1:]
     g = attrs.evolve(g, parts=tuple(sorted(g.parts, key=lambda p: -p.copies)))  # as it is told
-    decided = {p.loop.header.name: unroll.get(p.loop.header.name) for p in g.parts}
+    decided = {p.loop.header.name: facts.unroll.get(p.loop.header.name) for p in g.parts}
     return SourceLoopReport(
         tuple((source.file(f), n) for f, n in places), g.copies,
         {p.loop.header.name: p.role for p in g.parts},
         {name: "full" if d is not None and d.action == "full" else d.factor if d else None
          for name, d in decided.items()},
         _front_end(g, front_end, written.unroll if written is not None else None),
-        _assembler(g, decided, front_end), written.word if written is not None else "loop",
-        front_end,
+        _assembler(g, decided, front_end, facts.policy),
+        written.word if written is not None else "loop", front_end,
     )
 
 
@@ -185,9 +186,10 @@ def _headers(loops: Sequence[Loop]) -> str:
 
 
 def _assembler(
-    g: SourceLoop, decided: Mapping[str, UnrollDecision | None], front_end: str
+    g: SourceLoop, decided: Mapping[str, UnrollDecision | None], front_end: str, policy: Policy
 ) -> str:
-    """What ptxas will do with the parts: those of one fate and reason together."""
+    """What ptxas, or the policy, does with the parts: those of one fate and reason together."""
+    who = next((_decider(d, policy) for d in decided.values() if d is not None), "ptxas")
     fates: dict[tuple[str, str], list[str]] = {}
     roles = [p.role for p in g.parts]
     for p in g.parts:
@@ -204,15 +206,15 @@ def _assembler(
     if len(fates) == 1:
         (does, why), names = next(iter(fates.items()))
         if why.endswith("marks it nounroll") and g.copies == 1 == len(g.parts):
-            return "ptxas keeps it so"
+            return f"{who} keeps it so"
         why = why if len(names) == 1 else why.replace("marks it", "marks them")
         them = "it" if len(names) == 1 else "both" if len(names) == 2 else "all of them"
-        return f"ptxas {does.replace('#', them)} {why}"
+        return f"{who} {does.replace('#', them)} {why}"
     if len({does for does, _ in fates}) == 1:
         does = next(iter(fates))[0].replace("#", "both" if len(g.parts) == 2 else "all of them")
         reasons = "; ".join(f"{' and '.join(n)} {why}" for (_, why), n in fates.items())
-        return f"ptxas {does}: {reasons}"
-    return "ptxas " + "; ".join(
+        return f"{who} {does}: {reasons}"
+    return f"{who} " + "; ".join(
         f"{does.replace('#', ' and '.join(names))} "
         f"{why if len(names) == 1 else why.replace('marks it', 'marks them')}"
         for (does, why), names in fates.items()
@@ -225,12 +227,19 @@ def _fate(d: UnrollDecision) -> str:
     return f"unrolls # by {d.factor}" if d.action == "partial" else "keeps #"
 
 
-def decision_text(d: UnrollDecision, front_end: str = "") -> str:
-    """What ptxas does with one loop, and why; of a loop that its front end marks, as that did."""
+def _decider(d: UnrollDecision, policy: Policy) -> str:
+    """Whose decision it is: the notes' under policy `documented`, but where machine code shows
+    what ptxas did."""
+    return "ptxas" if policy == "observed" or d.step == "code" else f"policy {policy}"
+
+
+def decision_text(d: UnrollDecision, front_end: str = "", policy: Policy = "observed") -> str:
+    """What ptxas, or the policy, does with one loop, and why; of a loop that its front end marks,
+    as that did."""
     why = because(d)
     if front_end:
         why = why.replace(MARKED, f"{front_end} marks it nounroll")
-    return f"ptxas {_fate(d).replace('#', 'it')} {why}"
+    return f"{_decider(d, policy)} {_fate(d).replace('#', 'it')} {why}"
 
 
 def because(d: UnrollDecision) -> str:

@@ -385,6 +385,8 @@ def test_an_explanation_says_what_the_front_end_did_not_how_it_marks_it() -> Non
     d = UnrollDecision("none", 1, reason='.pragma "nounroll"')
     assert decision_text(d, "nvcc") == "ptxas keeps it because nvcc marks it nounroll"
     assert decision_text(d) == 'ptxas keeps it because it is marked .pragma "nounroll"'
+    noted = decision_text(d, policy="documented")
+    assert noted == 'policy documented keeps it because it is marked .pragma "nounroll"'
 
 
 def test_an_outer_loop_whose_test_is_the_inner_ones_first_has_the_place_of_its_guard(

@@ -331,3 +331,13 @@ def test_a_loop_of_exactly_the_largest_size_is_scheduled(monkeypatch):
     assert isinstance(slots_of(loads)[0], PipelineSlots)
     monkeypatch.setattr(pipelining, "LARGEST", size - 1)
     assert slots_of(loads)[0] == (Obstacle.TOO_LARGE, str(size))
+
+
+@pytest.mark.seed("SWP-11", "SWP-12", "LAT-01")
+@pytest.mark.parametrize(("op", "n", "bound"), [("add.s64 %rd3, %rd3, %rd2;", 8, 5),
+                                                ("add.s32 %r3, %r3, %r1;", 8, 10)])
+def test_a_pipe_counts_the_class_that_step_1_made(op, n, bound):
+    """Both halves of a wide sum have its class 7, on FMA of 4 (the step's sum is one of 9); a
+    narrow one is of class 6, on TEX of 1, as are the step and the test."""
+    text = text_of("ld.global.nc.f32 %f2, [%rd1];\n" + op * n)
+    assert resources_of(text, classes=True) == bound

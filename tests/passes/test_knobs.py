@@ -7,11 +7,13 @@ import struct
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 import nvir
 import nvir.passes
+from nvir.cli import main
 from nvir.ir.errors import NvirError
 from nvir.passes.knobs import INT_MAX, KnobKind, Knobs, all_knobs, knob, rot13
 from nvir.passes.registry import all_passes
@@ -162,6 +164,18 @@ def test_what_nothing_reads_under_a_policy_is_not_read(policy, monkeypatch):
     silent = {k.name for k in all_knobs() if k.is_silent(policy)}
     assert not read & silent
     assert "LoopUnrollFactor" in read
+
+
+def test_a_knob_that_no_noted_step_reads_warns(tmp_path):
+    path = tmp_path / "k.ptx"
+    path.write_text(NEST)
+    for k in (k for k in all_knobs() if k.idle):
+        for policy in ("documented", "observed"):
+            ran = CliRunner().invoke(main, [
+                "opt", str(path), "-p", "loops", "--policy", policy, "--knob", f"{k.name}=1"])
+            warned = f"warning: knob {k.name} changes nothing: {k.idle}" in ran.stderr
+            assert warned == (policy == "documented")
+    assert sum(bool(k.idle) for k in all_knobs()) == 3
 
 
 @pytest.mark.parametrize("policy", ["observed", "documented"])

@@ -864,6 +864,54 @@ def test_factors_above_four_become_multiples_at_one_iteration(factor, T, rounded
     assert within_budget(factor, 1, 100, T) == rounded
 
 
+@pytest.mark.seed("UNR-22", "UNR-27")
+@pytest.mark.parametrize(("trip", "factor"), [(1, 4), (2, 7)])
+def test_the_factor_of_a_knob_is_rounded_at_one_iteration(trip, factor):
+    with Trace() as trace:
+        v = verdict(loop("add.f32 %f1, %f1, %f2;\n" * 10, trip), factor=7)
+    assert (v.action, v.factor) == ("partial", factor)
+    (told,) = trace.of("UNR-22")
+    assert (told.inputs["factor"], told.inputs["free"], told.outcome) == (7, True, factor)
+
+
+@pytest.mark.seed("UNR-21", "UNR-22", "UNR-34")
+@pytest.mark.parametrize(("adds", "action"), [(60, "partial"), (75, "none"), (210, "none")])
+def test_a_whole_count_that_does_not_fold_is_within_the_budget(adds, action):
+    """Full unrolling has a limit of its own; here nothing folds, and step P copies."""
+    v = verdict(loop("add.f32 %f1, %f1, %f2;\n" * adds, 2))
+    assert v.action == action
+    assert v.code is (None if action == "partial" else UnrollCode.NO_FACTOR)
+
+
+@pytest.mark.seed("UNR-23", "UNR-24", "UNR-26")
+def test_the_factor_of_an_unknown_count_is_told_in_the_order_of_the_notes():
+    for tex, hot, rows in ((1, True, []), (1, False, []), (0, False, ["UNR-25"])):
+        with Trace() as trace:
+            factor = unknown_factor(BodyRecord(tex=tex), 22, hot, True, Rules())
+        told = [e.row for e in trace if e.row != "UNR-26"]
+        assert told == ["UNR-23", *rows, "UNR-24", "UNR-24"]
+        assert [e.outcome for e in trace[-2:]] == [factor, hot or tex == 0]
+
+
+@pytest.mark.seed("UNR-38", "UNR-40", "UNR-41")
+def test_copies_are_told_before_their_bounds_and_the_end():
+    with Trace() as trace:
+        run(loop(MAD), UnrollInstLimit=0)
+    rows = [e.row for e in trace if e.row in ("UNR-38", "UNR-40", "UNR-41")]
+    assert rows == sorted(rows)
+    assert rows[:2] == ["UNR-38", "UNR-40"]
+
+
+@pytest.mark.seed("UNR-43")
+def test_each_code_24_of_step_p_is_told():
+    for text, why in ((loop(MAD * 4, step=str(2**31 - 1)), "overflow"), (loop(MAD, 1), "factor 1")):
+        with Trace() as trace:
+            v = verdict(text)
+        (told,) = trace.of("UNR-43")
+        assert why in told.inputs["why"]
+        assert v.code is UnrollCode.OTHER
+
+
 @pytest.mark.seed("UNR-21", "UNR-45", "KNB-30")
 def test_the_evaluator_reduces_the_factor_and_rejects_one():
     assert [within_budget(4, c, 140, None) for c in (35, 36, 46, 47, 70, 71)] == [4, 3, 3, 2, 2, 1]

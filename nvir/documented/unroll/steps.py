@@ -159,12 +159,22 @@ def tex_budget(fetches: int, rules: Rules) -> int:
     return rules.tex_budget or min(TEX_EACH * fetches + TEX_BASE, TEX_MOST)
 
 
-@step("UNR-24", "K2-K4 factor, count unknown", "cost", "r.tex", "hot", "multi",
-      "rules.unknown_count", "rules.non_innermost")
 def unknown_factor(r: BodyRecord, cost: int, hot: bool, multi: bool, rules: Rules) -> int:
-    """Steps K2 to K4, count unknown."""
+    """Steps K1 to K4, count unknown."""
+    factor, assumed = factor_by_size(r, cost, hot, multi, rules, tex_budget(r.tex, rules))
+    note("UNR-24", "K need_epilogue", not assumed, factor=factor)
+    return factor
+
+
+@step("UNR-24", "K2-K4 factor, count unknown", "cost", "r.tex", "hot", "multi",
+      "rules.unknown_count", "rules.non_innermost", tell=lambda made, *_: made[0])
+def factor_by_size(
+    r: BodyRecord, cost: int, hot: bool, multi: bool, rules: Rules, budget: int
+) -> tuple[int, bool]:
+    """Steps K2 to K4: the factor, and whether it is UnrollUnknownCount: need_epilogue is cleared
+    then."""
     factor = 0 if rules.literal else rules.unknown_count
-    assumed = False  # the factor is UnrollUnknownCount: need_epilogue is cleared then
+    assumed = False
     if r.tex > 0 and cost <= SMALL_WITH_TEX:
         if not (hot and multi):
             factor, assumed = rules.unknown_count, True
@@ -173,15 +183,13 @@ def unknown_factor(r: BodyRecord, cost: int, hot: bool, multi: bool, rules: Rule
         else:
             factor = min(factor, CLAMPED)
     else:
-        small = tex_budget(r.tex, rules) > cost
-        factor = rules.unknown_count if small else min(factor, CLAMPED)
-        assumed = small
-        note("UNR-25", "K3", factor, small=small, cost=cost)
+        assumed = budget > cost
+        factor = rules.unknown_count if assumed else min(factor, CLAMPED)
+        note("UNR-25", "K3", factor, small=assumed, cost=cost)
     if factor == 0 and rules.non_innermost:
         factor = CLAMPED
         note("UNR-26", "K4", factor, non_innermost=rules.non_innermost)
-    note("UNR-24", "K need_epilogue", not assumed, factor=factor)
-    return factor
+    return factor, assumed
 
 
 @step("UNR-21", "allowance", "saved", "rules.budget", "rules.per_percent", "single")
@@ -192,12 +200,13 @@ def allowance(saved: int, rules: Rules, single: bool = False) -> int:
     return rules.budget + rules.per_percent * saved
 
 
-@step("UNR-22", "O budget", "factor", "cost", "limit", "T")
-def within_budget(factor: int, cost: int, limit: int, T: int | None) -> int:
-    """The evaluator's loop: the factor reduced until all copies fit."""
+@step("UNR-22", "O budget", "factor", "cost", "limit", "T", "free")
+def within_budget(factor: int, cost: int, limit: int, T: int | None, free: bool = False) -> int:
+    """The evaluator's loop: the factor reduced until all copies fit, unless it is `free` of the
+    budget; more than 4 copies of a count of 1 are a multiple of 4, whoever asked for them."""
     if factor > ALWAYS_ROUND and T == 1:
         factor &= ~3
-    while factor > 1 and factor * cost > limit:
+    while not free and factor > 1 and factor * cost > limit:
         factor -= 1
     return factor
 
@@ -497,6 +506,8 @@ class UnrollFlow:
         none = attrs.evolve(none, limit=limit)
 
         def reject(code: UnrollCode, step: str, text: str) -> UnrollDecision:
+            if step == "P":
+                note("UNR-43", "P code", code, factor=factor, why=text)
             return attrs.evolve(none, code=code, step=step, reason=f"{why}: {text}")
 
         if len(loop.blocks) > 1 and not rules.multi_block:
@@ -509,10 +520,10 @@ class UnrollFlow:
             return reject(UnrollCode.OTHER, "O", f"saves {r.saved} % < {rules.tex3d_percent} %")
         whole = unrolls_fully(factor, T, small, r.foldable, len(loop.blocks), rules)
         wanted = factor
-        if not (forced or small or factor == T or r.size <= rules.small_body):
-            factor = within_budget(factor, cost, limit, T)
-            if factor <= 1 < wanted:
-                return reject(UnrollCode.NO_FACTOR, "O", f"2·{cost} > {limit}")
+        free = forced or small or whole or r.size <= rules.small_body
+        factor = within_budget(factor, cost, limit, T, free)
+        if factor <= 1 < wanted:
+            return reject(UnrollCode.NO_FACTOR, "O", f"2·{cost} > {limit}")
         fits = stride_fits(exit.kind, exit.stride, factor, exit.trip.variable.bits)
         if whole:
             note("UNR-50", "O copies", fits, kind=exit.kind, iter_index=0, factor=factor,
@@ -521,7 +532,6 @@ class UnrollFlow:
             pieces = rest_pieces(loop, factor, swaps(loop, exit, convergence(loop)), rules)
             return attrs.evolve(none.full(why), step="O", pieces=pieces)
         if factor < 2:
-            note("UNR-43", "P code", UnrollCode.OTHER, factor=factor)
             return reject(UnrollCode.OTHER, "P", f"factor {factor}")
         if not fits and not rules.no_overflow_check:
             return reject(

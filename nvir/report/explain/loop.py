@@ -55,6 +55,7 @@ from nvir.sm.simulate.memory import MEMORY_LEVEL
 
 if TYPE_CHECKING:
     from nvir.ir.text.trace import TraceEvent
+    from nvir.passes.knobs import Policy
     from nvir.sm.loopgraph import LoopGraph
     from nvir.sm.schedule.loops import LoopSchedule
 
@@ -126,7 +127,7 @@ class Explanation:
     kind: str
     arch: str
     profile: str
-    policy: str
+    policy: Policy
     header: str
     line: int | None
     source: str | None

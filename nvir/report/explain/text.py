@@ -206,7 +206,8 @@ def _told(d: Decision, e: Explanation, verbose: bool) -> Iterator[str]:
     if d.error:
         yield d.error
     if not verbose and d.name == "unroll-decision":
-        yield decision_text(e.unroll, e.source_loop.front_end and e.source_loop.compiler)
+        marks = e.source_loop.front_end and e.source_loop.compiler
+        yield decision_text(e.unroll, marks, e.policy)
         return
     told = dict.fromkeys(
         _FIGURES.sub("", r.message) if not verbose

@@ -16,7 +16,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import TripCount, trip_count
 from nvir.ir import Block, Function, Loop, bulk
-from nvir.ir.text.trace import looking_at
+from nvir.ir.text.trace import looking_at, note
 from nvir.passes.loop.unroll.counted import unroll_counted
 from nvir.passes.loop.unroll.prepare import CopyRegion, Refusals, regions
 from nvir.passes.loop.unroll.transform import CopyLayout, Test, Unroller
@@ -112,13 +112,15 @@ def _unroll(
             return UnrollOutcome(0, "the number of iterations is not known here")
         if holds + 1 > most:
             return UnrollOutcome(0, f"{holds + 1} copies are too many")
-        Unroller(region, test, layout).fully(holds + 1)
         assert trip is not None
         assert trip.count is not None
+        note("UNR-38", "2-3 copies", trip.count, pieces=plan.pieces)
+        Unroller(region, test, layout).fully(holds + 1)
         return UnrollOutcome(trip.count, "no loop is left", full=True)
     f = plan.factor
     if f < 2 or f > most:
         return UnrollOutcome(0, f"{f} copies are too many" if f > 1 else "factor 1")
+    note("UNR-38", "2-3 copies", f, pieces=plan.pieces)
     u = Unroller(region, test, layout)
     if holds is not None and test is not None:
         at = f - 1 if test.at_latch else 0

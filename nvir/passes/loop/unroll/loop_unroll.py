@@ -274,9 +274,9 @@ def _carry_out(function: Function, ctx: Context, made: Planned, refusals: Refusa
     outcomes = unroll(function, plans, refusals)
     for header, outcome in outcomes.items():
         looking_at(header.name)
-        note("UNR-38", "copies", outcome.copies, factor=plans[header].factor,
-             pieces=plans[header].pieces, way=outcome.way)
-        if outcome.copies:
+        if not outcome.copies:
+            note("UNR-38", "2-3 copies", 0, pieces=plans[header].pieces, way=outcome.way)
+        else:
             note("UNR-41", "6 finalize", "no loop is left" if outcome.full else
                  "its header is marked as unrolled and nounroll", copies=outcome.copies,
                  way=outcome.way)
