@@ -494,7 +494,7 @@ def test_the_rows_of_a_run_are_in_the_order_of_the_notes():
     names = [e.step for e in events if e.at == "CHAIN" and e.row not in more]
     start = names.index("1 budget")
     assert names[start: start + 10] == [
-        "1 budget", "2 side effects", "2 forward", "3 backward", "3 candidates", "4 marked as well",
+        "1 budget", "2 forward", "2 side effects", "3 backward", "3 candidates", "4 marked as well",
         "4 transitive", "5 score", "5 profit", "6 mover"]
 
 

@@ -431,7 +431,8 @@ def marked(body: str, pass_id: int = 0, used: str = "%r10", upto: int = 4):
         region, pass_id, False, set(), lambda i: i not in legal and not i.form.pure
     )
     items = region.items
-    for stage, run in ((2, stages.forward), (3, stages.backward), (4, stages.propagate)):
+    for stage, run in ((2, stages.forward), (2, stages.hold), (3, stages.backward),
+                       (4, stages.propagate)):
         if stage <= upto:
             run(items, marks, scope)
     by = {i.form.spelling: i for i in reversed(items)}
@@ -568,6 +569,17 @@ def test_effects_block_the_mark():
     assert not candidate(m, "ld.global.u32")
     m = marked("ld.global.u32 %r10, [%rd1];", upto=2)
     assert candidate(m, "ld.global.u32")
+
+
+@pytest.mark.seed("LIC-14", "LIC-17", "LIC-18")
+def test_operands_are_looked_at_before_effects():
+    with Trace() as trace:
+        run(single("ld.global.u32 %r10, [%rd1]; st.global.u32 [%rd2], %r2;"))
+    rows = [e.row for e in trace if e.row in ("LIC-14", "LIC-17", "LIC-18")]
+    assert rows[:3] == ["LIC-14", "LIC-17", "LIC-18"]
+    load = next(x for x in trace.of("LIC-14")[0].outcome if "ld.global" in x)
+    assert load in trace.of("LIC-17")[0].outcome  # invariant by its operands, held by the store
+    assert load not in trace.of("LIC-18")[0].outcome["taken_back"]
 
 
 @pytest.mark.seed("LIC-18", "LIC-19", "GAP-21")
@@ -1094,7 +1106,7 @@ def test_the_stages_run_where_nothing_is_right_to_move():
     with Trace() as trace:
         remarks = run(module)
     steps = [e.step for e in trace if e.at == "L" and e.step[:1] in "123456"]
-    once = ["1 modifiers", "1 budget", "2 side effects", "2 forward", "3 backward", "3 candidates",
+    once = ["1 modifiers", "1 budget", "2 forward", "2 side effects", "3 backward", "3 candidates",
             "4 transitive", "5 weights", "5 score", "5 profit", "6 leaf test", "6 mover"]
     assert steps == once * 2  # of the header, and as latch
     assert [e.outcome for e in trace.of("LIC-28")] == [[], []]

@@ -40,6 +40,7 @@ from nvir.documented.hoist.stages import (
     calls,
     count,
     forward,
+    hold,
     is_copy,
     leaves,
     nested_allowed,
@@ -163,12 +164,13 @@ class Core:
             cbo=k.cbo if loop.parent is None else k.cbo_inner, scale=k.scale,
         )
         marks = Marks(block.rpo_index)
-        scope = HoistScope(
-            region, self.pass_id, not simple, gone,
-            side_effects(items, region, legal).__contains__,
-        )
+        scope = HoistScope(region, self.pass_id, not simple, gone)
         note("SET-01", "routine of the marks", "sets" if k.sets else "forward, backward",
              UseNewLoopInvariantRoutineForHoisting=k.sets)
+        if not k.sets:
+            forward(items, marks, scope)
+        kept = side_effects(items, region, legal)
+        scope = attrs.evolve(scope, blocked=kept.__contains__)
         if k.sets:
             from nvir.documented.hoist.sets import build_invariant_set, classify
 
@@ -176,7 +178,7 @@ class Core:
             classify(items, known, marks)
             classify(items, known, marks, forward=False)
         else:
-            forward(items, marks, scope)
+            hold(items, marks, scope)
             backward(items, marks, scope)
         propagate(items, marks, scope)
         safe = mode is not Mode.NOT_DOMINATED

@@ -157,33 +157,12 @@ class HoistScope:
     pass_id: int
     multi_depth: bool
     gone: set[Instruction]
-    blocked: Callable[[Instruction], bool]
+    blocked: Callable[[Instruction], bool] = lambda i: False
 
     def in_range(self, v: Value) -> bool:
         """Whether a value is made between the loop's header and its deepest block."""
         d = v.definer
         return d is not None and d in self.region.members and d not in self.gone
-
-
-@step("LIC-17", "2 side effects", "items", "legal", "region.stay")
-def side_effects(
-    items: Sequence[Instruction], region: HoistRegion, legal: set[Instruction]
-) -> dict[Instruction, str]:
-    """What must stay for what it does: it has an effect, memory that it reads may be written, or
-    lanes and orders hold it. Purely arithmetic operations stay for a reason of the region alone."""
-    kept = {s.instruction: s.why.value for s in region.stay}
-    return {
-        i: kept.get(i) or _effect(i.form)
-        for i in items if i not in legal and (i in kept or not i.form.pure)
-    }
-
-
-def _effect(f: Form) -> str:
-    if f.is_phi:
-        return "each iteration has its own"
-    if f.terminator:
-        return "control flow"
-    return "it touches memory" if f.reads or f.writes else "it has an effect"
 
 
 @step("LIC-14", "2 forward", "scope.pass_id", "scope.multi_depth", "items")
@@ -192,7 +171,7 @@ def forward(
 ) -> list[Instruction]:
     """Stage 2: mark operations whose registers are all made outside, looking at operands from the
     last to the first. Returns what it marked."""
-    members, gone, blocked = scope.region.members, scope.gone, scope.blocked
+    members, gone = scope.region.members, scope.gone
     last, deep, index = scope.pass_id == 3, scope.multi_depth, marks.index
     if last:
         note("LIC-16", "2 passed over", passed_over(items) or "no operand", pass_id=scope.pass_id)
@@ -217,7 +196,6 @@ def forward(
                 break
             state[v] = HoistState.EXTERNAL
             uses[v] = 0
-        invariant = invariant and not blocked(i)
         for r in i.results:
             state[r] = HoistState.INVARIANT if invariant else HoistState.VARIANT
             if invariant:
@@ -225,6 +203,36 @@ def forward(
         if invariant and i.results:
             marked.append(i)
     return marked
+
+
+@step("LIC-17", "2 side effects", "items", "legal", "region.stay")
+def side_effects(
+    items: Sequence[Instruction], region: HoistRegion, legal: set[Instruction]
+) -> dict[Instruction, str]:
+    """What must stay for what it does: it has an effect, memory that it reads may be written, or
+    lanes and orders hold it. Purely arithmetic operations stay for a reason of the region alone."""
+    kept = {s.instruction: s.why.value for s in region.stay}
+    return {
+        i: kept.get(i) or _effect(i.form)
+        for i in items if i not in legal and (i in kept or not i.form.pure)
+    }
+
+
+def _effect(f: Form) -> str:
+    if f.is_phi:
+        return "each iteration has its own"
+    if f.terminator:
+        return "control flow"
+    return "it touches memory" if f.reads or f.writes else "it has an effect"
+
+
+def hold(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> None:
+    """Stage 2, its end: take back the marks of what must stay for what it does."""
+    for i in items:
+        if scope.blocked(i):
+            for r in i.results:
+                marks.state[r] = HoistState.VARIANT
+                marks.def_block.pop(r, None)
 
 
 def _backward_told(
