@@ -32,6 +32,7 @@ import numpy as np
 from nvir.interp.layout import Array, register_dtype
 from nvir.interp.leaves import Register, ScalarLeaf, real
 from nvir.interp.meaning.lanes import fit, register
+from nvir.interp.rows import unsupported
 from nvir.ir import IMM, Form, Instruction, Param, Type, Variable
 from nvir.ir.values import (
     Argument,
@@ -292,6 +293,8 @@ class Emitter:
 
     def source(self, k: int, type: str = "b32") -> str:
         """The k-th written source, complemented where `!` stands before it."""
+        if k >= len(self.instr.operands):
+            raise unsupported(self.instr, f"operand {k + 1} of {len(self.instr.operands)}")
         text = self.value(self.instr.operands[k], type)
         marks = source_marks(self.instr.form)[0]
         if k < len(marks) and marks[k][0] == "!":
