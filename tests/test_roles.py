@@ -164,7 +164,8 @@ PIPELINING = {
     "ComputeStallCycles": ("nvir.sm.latency:stall_cycles", "test_stall_caps"),
     "annotation wrapper": ("nvir.passes.loop.pipeline.feasible:feasible", "test_each_reason"),
     "GEMM extension": ("nvir.passes.loop.tiles.gemm_pipeline:run", "test_the_knob_turns_it_on"),
-    "post-RA variant": (f"{POSTRA}.place:place", "test_placement_searches_no_interval"),
+    "post-RA variant": (
+        f"{POSTRA}.place:place", "test_the_noted_scheduler_tries_no_other_interval"),
     "FastPathEmit": (f"{POSTRA}.records:decode", "test_the_flags_byte"),
     "BankAwarePlacement": (
         f"{POSTRA}.place:has_conflict",

@@ -186,7 +186,7 @@ def test_the_function_is_not_shadowed_by_its_module():
         (("sm_80", 32, -32), "threads a block"),
         (("sm_80", 32, 32, -1), "dynamic"),
         (("sm_81", 32, 32), "sm_80"),
-        (("volta", 32, 32), "nearest"),
+        (("volta", 32, 32), "all: sm_70, "),
     ],
 )
 def test_nonsense_is_refused_by_name(args, named):
