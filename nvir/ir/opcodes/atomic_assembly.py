@@ -20,8 +20,9 @@ SCOPES = {
     "": "sys", "system": "sys", "agent": "gpu", "device": "gpu", "gpu": "gpu", "workgroup": "cta",
     "block": "cta", "cta": "cta", "cluster": "cluster", "singlethread": "cta", "wavefront": "cta",
 }
-ORDERS = {  # LLVM's by PTX's: of a load, a store, an operation
-    "relaxed": "monotonic", "acquire": "acquire", "release": "release", "acq_rel": "acq_rel",
+ORDERS = {  # PTX's by LLVM's; in front of the last stands a fence
+    "unordered": "relaxed", "monotonic": "relaxed", "acquire": "acquire", "release": "release",
+    "acq_rel": "acq_rel", "seq_cst": "acq_rel",
 }
 _LETTERS = {"b8": "h", "b16": "h", "f16": "h", "b32": "r", "u32": "r", "b64": "l", "f32": "f",
             "f64": "d"}
@@ -60,10 +61,24 @@ class AtomicAccess:
         return text, constraints.replace("#", _LETTERS[self.kind]) + ",~{memory}"
 
 
+def stronger(success: str, failure: str) -> str:
+    """The one order of LLVM's for both outcomes of a compare-and-exchange."""
+    if "seq_cst" in (success, failure):
+        return "seq_cst"
+    if failure == "acquire":
+        return {"monotonic": "acquire", "release": "acq_rel"}.get(success, success)
+    return success
+
+
+def of_failure(order: str) -> str:
+    """What an order asks of a compare-and-exchange that fails, and so stores nothing."""
+    return {"acq_rel": "acquire", "release": "monotonic"}.get(order, order)
+
+
 @functools.lru_cache(1024)
 def parsed(template: str, constraints: str) -> AtomicAccess | None:
     m = _TEXT.fullmatch(template)
-    if m is None or m["kind"] not in _LETTERS or m["order"] not in ORDERS:
+    if m is None or m["kind"] not in _LETTERS or m["order"] not in ORDERS.values():
         return None
     space = next(k for k, word in _SPACES.items() if word == m["space"])
     what = m["word"] or m["what"] or ""

@@ -381,7 +381,7 @@ class BodyParser:
                 raise BadDatum(f"no type is spelled '{name}'", self._col(name))
             types.append(t)
         lead = "%s".join(parts[::3])
-        if "%s" not in lead or "!" in lead or not SHAPE.match(lead):
+        if "%s" not in lead or not {"!", "-"}.isdisjoint(lead) or not SHAPE.match(lead):
             raise BadDatum("expected results such as '%r1: b32'", 0)
         return parts[1::3], types, lead
 

@@ -13,7 +13,13 @@ from collections.abc import Callable
 
 from nvir.ir import Block, Instruction, Unsupported, Value, undef
 from nvir.ir.nvvm import Builder, const_like, declare
-from nvir.ir.opcodes.atomic_assembly import SCOPES, AtomicAccess
+from nvir.ir.opcodes.atomic_assembly import (
+    ORDERS,
+    SCOPES,
+    AtomicAccess,
+    of_failure,
+    stronger,
+)
 from nvir.ir.types import (
     DOUBLE,
     FLOAT,
@@ -32,8 +38,6 @@ from nvir.ir.types import (
 )
 from nvir.passes.llvm.narrow_atomics import narrow
 
-_PTX_ORDERS = {"monotonic": "relaxed", "acquire": "acquire", "release": "release",
-               "acq_rel": "acq_rel", "seq_cst": "acq_rel"}
 _BARRIERS = {
     "": "sys", "system": "sys", "device": "gl", "gpu": "gl", "agent": "gl", "cluster": "gl",
     "block": "cta", "cta": "cta", "workgroup": "cta",
@@ -82,9 +86,11 @@ def _access(i: Instruction, dialect: str) -> bool:
         raise _refuse(f"an atomic {i.form.name} of {t}", dialect, i)
     b = Builder.ahead_of(i)
     b.loc = i.loc
-    how = {"ld": "acquire", "st": "release"}["ld" if i.form.name == "load" else "st"]
-    order = "relaxed" if ordering in ("unordered", "monotonic") else how
-    if i.form.name == "load":
+    is_load = i.form.name == "load"
+    order = ORDERS[ordering]
+    if order == "acq_rel":  # of seq_cst, behind its fence
+        order = "acquire" if is_load else "release"
+    if is_load:
         _replace(i, _assembled(b, i, "ld", order, ordering, scope, i._operands[0], (), t, dialect))
     else:
         v, p = i._operands
@@ -156,7 +162,7 @@ def _rmw(i: Instruction, dialect: str) -> bool:
     p, v = i._operands
     t = v.type
     if isinstance(t, IntType) and t.bits < 16:
-        narrow(i, split, _COMPUTED[operation], _failure(i.aux[0]))
+        narrow(i, split, _COMPUTED[operation], of_failure(i.aux[0]))
         return True
     if t.name == "half" and operation == "fadd" and dialect == "llvm7":
         return _direct(i, "add", dialect)
@@ -193,7 +199,7 @@ def _direct(i: Instruction, what: str, dialect: str) -> bool:
     p, v = i._operands
     b = Builder.ahead_of(i)
     b.loc = i.loc
-    _replace(i, _assembled(b, i, what, _PTX_ORDERS[ordering], ordering, scope, p, (v,), v.type,
+    _replace(i, _assembled(b, i, what, ORDERS[ordering], ordering, scope, p, (v,), v.type,
                            dialect))
     _drop(v)
     return True
@@ -248,7 +254,7 @@ def _loop(i: Instruction, operation: str, dialect: str) -> None:
     old: Value = seen if bits is t else b.bitcast(seen, t)
     new: Value = _COMPUTED[operation](b, old, v)
     new = new if bits is t else b.bitcast(new, bits)
-    exchanged = b.cmpxchg(p, seen, new, ordering, _failure(ordering), "", scope, align)
+    exchanged = b.cmpxchg(p, seen, new, ordering, of_failure(ordering), "", scope, align)
     found = b.extract_value(exchanged, 0)
     seen.add(found, loop)
     b.cbranch(b.extract_value(exchanged, 1), after, loop)
@@ -276,10 +282,6 @@ def split(block: Block, at: Instruction, name: str = "atomic.end") -> Block:
             phi.set_incoming(phi.operands, [after if x is block else x for x in phi.aux])
     Builder(block).branch(after)
     return after
-
-
-def _failure(ordering: str) -> str:
-    return {"acq_rel": "acquire", "release": "monotonic"}.get(ordering, ordering)
 
 
 def _nand(b: Builder, old: Value, v: Value) -> Value:
@@ -351,12 +353,10 @@ def _cmpxchg(i: Instruction, dialect: str) -> bool:
 def _exchange_half_word(i: Instruction, dialect: str) -> None:
     p, old, new = i._operands
     success, failure, scope, _ = i.aux
-    order = "seq_cst" if "seq_cst" in (success, failure) else success
-    if failure == "acquire":
-        order = {"monotonic": "acquire", "release": "acq_rel"}.get(order, order)
+    order = stronger(success, failure)
     b = Builder.ahead_of(i)
     b.loc = i.loc
-    found = _assembled(b, i, "cas", _PTX_ORDERS[order], order, scope, p, (old, new), old.type,
+    found = _assembled(b, i, "cas", ORDERS[order], order, scope, p, (old, new), old.type,
                        dialect)
     users = [u for u in i.users if u.form.name == "extractvalue"]
     made = None if all(u.aux == (0,) for u in users) else b.icmp_signed("==", found, old)

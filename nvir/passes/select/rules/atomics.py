@@ -26,7 +26,7 @@ from nvir.ir import (
     VectorType,
 )
 from nvir.ir.layout import align_of
-from nvir.ir.opcodes.atomic_assembly import SCOPES
+from nvir.ir.opcodes.atomic_assembly import ORDERS, SCOPES, stronger
 from nvir.ir.types import int_type
 from nvir.passes.select.lanes import Rule
 from nvir.passes.select.parts import parts, register_of
@@ -36,10 +36,6 @@ from nvir.passes.select.rules.integer import sext, zext
 from nvir.passes.select.rules.memory import load_value, store_value
 from nvir.passes.select.selector import AddressParts, Parts, Selector, width
 
-_SEMANTICS = {
-    "unordered": "relaxed", "monotonic": "relaxed", "acquire": "acquire", "release": "release",
-    "acq_rel": "acq_rel", "seq_cst": "acq_rel",
-}
 # operation → (atom's name, kind of its type)
 _DIRECT = {
     "add": ("add", "u"), "and": ("and", "b"), "or": ("or", "b"), "xor": ("xor", "b"),
@@ -59,7 +55,7 @@ def scope(s: Selector, name: str) -> str:
 
 
 def semantics(s: Selector, order: str) -> str:
-    found = _SEMANTICS.get(order)
+    found = ORDERS.get(order)
     if found is None:
         raise s.fail(f"the memory order '{order}'")
     return found
@@ -312,7 +308,7 @@ def _cmpxchg(s: Selector, i: Instruction) -> Parts:
     pointer, expected, new = i.operands
     t = expected.type
     a = _ordered(s, s.address(pointer))
-    order = _stronger(success, failure)
+    order = stronger(success, failure)
     how = _begin(s, order, scope(s, where))
     bits = _bits(t)
     if bits not in _SIZES:
@@ -331,14 +327,6 @@ def compare_and_swap(
     bits = _bits(t)
     x, y = s.reg(expected, f"b{bits}"), s.reg(new, f"b{bits}")
     return s.op(f"atom.{how}{a.modifier}.cas.b{bits}", s.fitting(a).operand, x, y)
-
-
-def _stronger(success: str, failure: str) -> str:
-    if "seq_cst" in (success, failure):
-        return "seq_cst"
-    if failure == "acquire":
-        return {"monotonic": "acquire", "release": "acq_rel"}.get(success, success)
-    return success
 
 
 def _exchange_byte(s: Selector, a: AddressParts, x: Value, y: Value, how: str) -> Parts:
