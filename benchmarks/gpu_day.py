@@ -9,7 +9,8 @@ figures), OUT.md (one page) and OUT.profile.json (a machine profile with what wa
     examples   every example of tests/interp/test_examples.py on both; the results compared
     random     random kernels of tests/kernels.py on both, bit by bit, but for those that read what
                they never wrote
-    latencies  cycles from one operation to the next that needs it, and between independent ones
+    latencies  cycles from one operation to the next that needs it, and between independent ones;
+               accesses of 4 to 16 bytes a thread, side by side
     loops      cycles an iteration of random loops as they are, after the preset `emission`, and
                tuned, against the simulated cycles of the code that nvir predicts of ptxas
 
@@ -60,8 +61,31 @@ OPERATIONS = {
     "ld.shared": ("ld.shared.u32 {x}, [{x}];", "r", "load_shared", ""),
     "ld.global": ("ld.global.ca.u64 {x}, [{x}];", "q", "load", ""),
 }
+# Accesses of a whole warp that lie side by side, each thread's at a place that holds its own
+# address: (statement, register, bytes of a thread). What else is read is zero and is added up, for
+# ptxas narrows a load of what nobody reads.
+ACCESSES = {
+    "ld.shared.b32": ("ld.shared.u32 {x}, [{x}];", "r", 4),
+    "ld.shared.v2.b32": ("ld.shared.v2.u32 {{{x}, %t4}}, [{x}]; add.u32 %t8, %t8, %t4;", "r", 8),
+    "ld.shared.v4.b32": ("ld.shared.v4.u32 {{{x}, %t4, %t5, %t6}}, [{x}];"
+                         " add.u32 %t8, %t8, %t4; add.u32 %t5, %t5, %t6; add.u32 %t8, %t8, %t5;",
+                         "r", 16),
+    "ld.global.b32": ("ld.global.ca.u32 %t4, [{x}]; cvt.u64.u32 %c4, %t4; add.u64 {x}, {x}, %c4;",
+                      "q", 4),
+    "ld.global.b64": ("ld.global.ca.u64 {x}, [{x}];", "q", 8),
+    "ld.global.v2.b64": ("ld.global.ca.v2.u64 {{{x}, %c4}}, [{x}]; add.u64 %c8, %c8, %c4;",
+                         "q", 16),
+    "ld.global.v4.b32": ("ld.global.ca.v4.u32 {{%t4, %t5, %t6, %t7}}, [{x}];"
+                         " mov.b64 {x}, {{%t4, %t5}}; add.u32 %t8, %t8, %t6;"
+                         " add.u32 %t8, %t8, %t7;", "q", 16),
+    "st.shared.b32": ("st.volatile.shared.u32 [{x}], %s3;", "r", 4),
+    "st.shared.v4.b32": ("st.volatile.shared.v4.u32 [{x}], {{%s3, %s3, %s3, %s3}};", "r", 16),
+    "st.global.b32": ("st.volatile.global.u32 [{x}], %s3;", "q", 4),
+    "st.global.v4.b32": ("st.volatile.global.v4.u32 [{x}], {{%s3, %s3, %s3, %s3}};", "q", 16),
+}
 CHAIN, TURNS = 64, 16
 CLOCKS = 16  # where the clocks of each warp begin in the micro kernels' data, in words of 64 bits
+LANES = 128  # where the addresses of ACCESSES begin in it, in words of 64 bits
 UNWRITTEN = "left out, for it reads memory that it never wrote"
 
 
@@ -70,7 +94,7 @@ def micro(name: str, ways: int) -> str:
 
     ptxas makes one instruction of each for sm_90: equal operations that two of it could do at
     once, or that give back what an earlier one took, are not among OPERATIONS."""
-    text, kind, *_ = OPERATIONS[name]
+    text, kind, stride = ACCESSES[name] if name in ACCESSES else (*OPERATIONS[name][:2], 0)
     registers = [f"%{kind}{k}" for k in range(ways)]
     body = "\n".join(text.format(x=registers[k % ways]) for k in range(CHAIN))
     width = {"r": "b32", "f": "b32", "d": "b64", "q": "b64"}[kind]
@@ -80,14 +104,25 @@ def micro(name: str, ways: int) -> str:
         ) for x in registers
     )
     first = "mov.b32 %r0, 0;" if name == "ld.shared" else ""
+    if stride:  # each thread's accesses begin at its place, which lasts for all of its ways
+        own = f"bar.sync 0; mov.u32 %t1, %laneid; mul.lo.u32 %t1, %t1, {stride}; "
+        if kind == "r":
+            own += "mov.u32 %t3, place; add.u32 %t1, %t1, %t3; st.shared.u32 [%t1], %t1;"
+        else:
+            own += f"cvt.u64.u32 %c3, %t1; add.u64 %c3, %c3, %rd1; add.u64 %c3, %c3, {8 * LANES};"
+        place = "%t1" if kind == "r" else "%c3"
+        starts = f"{own} mov.u32 %t8, 0; mov.u64 %c8, 0; " + " ".join(
+            f"mov.b{32 if kind == 'r' else 64} {x}, {place};" for x in registers)
     stores = "\n".join(
         f"st.global.{width} [%rd1+{32 + 8 * k}], {x};" for k, x in enumerate(registers)
     )
+    if stride:
+        stores += "st.global.u32 [%rd1+16], %t8; st.global.u64 [%rd1+24], %c8;"
     return f"""{HEAD}
-.shared .align 16 .b32 place[64];
+.shared .align 16 .b32 place[128];
 .visible .entry k(.param .u64 out)
 {{
- .reg .pred %p; .reg .b32 %r<9>, %s<9>, %t<9>; .reg .f32 %f<9>, %g<9>; .reg .f64 %d<9>, %e<9>;
+ .reg .pred %p; .reg .b32 %r<9>, %s<9>, %t<10>; .reg .f32 %f<9>, %g<9>; .reg .f64 %d<9>, %e<9>;
  .reg .b64 %rd<9>, %q<9>, %c<9>;
  ld.param.u64 %rd1, [out];
  mov.u32 %t2, %laneid; mul.wide.u32 %rd2, %t2, 4; add.s64 %rd3, %rd1, %rd2;
@@ -115,12 +150,15 @@ L:
 
 def cycles(name: str, ways: int, threads: int) -> float:
     """Cycles an operation and warp of one sub-partition; of one thread's chain with one way."""
-    data = np.zeros(CLOCKS + threads // 16, np.uint64)
-    if name == "ld.global":  # a pointer to itself
+    data = np.zeros(LANES + 64, np.uint64)
+    if name.startswith("ld.global"):  # pointers to themselves
         buffer = nvir.DeviceArray(data)
         data[0] = buffer.ptr
+        words = ACCESSES[name][2] // 8 if name in ACCESSES else 1
+        for k in range(LANES, LANES + 32 * words, max(words, 1)):  # none for 4 bytes: zeros
+            data[k] = buffer.ptr + 8 * k
     nvir.gpu.launch(nvir.read_ptx(micro(name, ways)), "k", 1, threads, [data])
-    clocks = data[CLOCKS:]  # warps neither start nor end together
+    clocks = data[CLOCKS:CLOCKS + threads // 16]  # warps neither start nor end together
     return float(clocks[1::2].max() - clocks[::2].min()) / (TURNS * CHAIN)
 
 
@@ -301,8 +339,9 @@ class GpuDay:
 
     def latencies(self) -> None:
         rows = {}
-        for k, name in enumerate(OPERATIONS):
-            if self.over("latencies", len(OPERATIONS) - k):
+        names = [*OPERATIONS, *ACCESSES]
+        for k, name in enumerate(names):
+            if self.over("latencies", len(names) - k):
                 break
             try:
                 rows[name] = {
@@ -356,6 +395,8 @@ class GpuDay:
             "latency": {}, "units": {},
         }
         for name, row in self.found["latencies"].items():
+            if name in ACCESSES:
+                continue
             key, unit = OPERATIONS[name][2:]
             latency = max(round(row["latency"]), 1)
             if key in base["latency"]:
@@ -385,7 +426,7 @@ class GpuDay:
                       if v.startswith(("differs", "failed"))]
         lines += ["", "| operation | latency | interval | profile's latency |", "|---|---|---|---|"]
         for name, row in found.get("latencies", {}).items():
-            own = self.machine.latencies.get(OPERATIONS[name][2])
+            own = self.machine.latencies.get(OPERATIONS.get(name, ("",) * 4)[2])
             shown = "" if own is None else own.to.get(OPERATIONS[name][2], own.to.get("any", ""))
             lines.append(f"| {name} | {row['latency']} | {row['interval']} | {shown} |")
         lines += ["", f"| loop | predicted, loads at {LEVEL.upper()} | as it is | pipelined | "
