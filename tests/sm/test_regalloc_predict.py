@@ -413,3 +413,36 @@ def test_spills_are_predicted_where_ptxas_spills() -> None:
             if bool(spills) != bool(info.spill_stores):
                 wrong.append((n, limit, spills, info.spill_stores))
     assert len(wrong) <= 2, wrong
+
+
+def chained(n: int) -> nvir.Module:
+    """Device functions, each of which calls the next."""
+    own = "\n".join(
+        f".func (.param .b32 o) f{k}(.param .b32 x)\n{{\n.reg .b32 %r<3>;\nld.param.b32 %r1, [x];\n"
+        "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1;\n"
+        f"call.uni (b), f{k + 1}, (a); ld.param.b32 %r2, [b]; }}\n"
+        "add.s32 %r2, %r1, %r2; st.param.b32 [o], %r2;\nret;\n}" for k in reversed(range(n)))
+    last = f".func (.param .b32 o) f{n}(.param .b32 x) {{ st.param.b32 [o], 1; ret; }}"
+    return nvir.read_ptx(f"{HEAD}{last}\n{own}\n")
+
+
+def test_a_function_is_lowered_once_for_all_who_call_it() -> None:
+    def all_of(n: int) -> int:
+        functions = list(chained(n).functions)
+        return effort(lambda: [predict(f, P80) for f in functions])
+
+    all_of(2)
+    assert all_of(32) < 5 * all_of(8)
+
+
+def test_a_callee_is_asked_anew_once_it_is_edited() -> None:
+    loads = "".join(f"ld.local.u32 %r{k}, [{4 * k}];\n" for k in range(40))
+    stores = "".join(f"st.local.u32 [{4 * k}], %r{39 - k};\n" for k in range(40))
+    module = nvir.read_ptx(
+        f"{HEAD}.func g()\n{{\n.reg .b32 %r<40>;\n{loads}{stores}ret;\n}}\n"
+        ".visible .entry k()\n{\ncall.uni g, ();\nret;\n}\n")
+    before = predict(module["k"], P80).registers
+    for i in list(module["g"].instructions()):
+        if i.form.writes:
+            i.erase()
+    assert predict(module["k"], P80).registers < before - 20

@@ -23,6 +23,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Mapping
 
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.liveness import Liveness, liveness
 from nvir.assembler.regalloc.code import PLAIN, Code, Op, Region, pressures
 from nvir.assembler.regalloc.facts import (
@@ -86,6 +87,7 @@ class Lowering:
         self.ids: dict[Value, int] = {}
         self.kernel = function.kind == "entry"
         self.needs: dict[Function, int] = {function: 0}  # a recursion has no figure
+        self.asked: dict[Instruction, int] | None = None  # calls, to be asked for later
         self.loaded: dict[tuple[object, object], list[tuple[Block, int]]] = {}
         self.root: dict[Value, Value] = {}  # copy → what of the constant bank it is
         self.late = late  # parameters are loaded into registers (LDC), literals stand anywhere
@@ -223,7 +225,10 @@ class Lowering:
             uniform = [self.home(v) < 0 for v in operands[:2]]
             scratch = facts.scratch[2 if uniform[1] else int(uniform[0])]
         if i.form.is_call and isinstance(i.aux, CallInfo):
-            scratch = self._need(i.aux.callee)
+            if self.asked is None:
+                scratch = self._need(i.aux.callee)
+            else:
+                self.asked[i] = 0
         if facts.steps and scratch != BY_LITERAL:
             a, b = (self._word_of(v, i, ops) for v in operands[:2])
             ops += division(i, a, b, results[0], self.code)
@@ -548,17 +553,26 @@ class Lowering:
                 return 0
             if callee.cfg_state != "fresh":
                 callee.analyze_cfg()
-            inner = Lowering(callee, liveness(callee), {}, self.uniform, self.late)
-            inner.needs = self.needs
-            code = inner.run().code
-            known = 1
-            for region in code.regions:
-                for op, n in zip(
-                    region.ops, pressures(region, region.ops, code.widths), strict=True
-                ):
-                    known = max(known, n + op.scratch)
+            known, calls = Analyses.of(callee).get(
+                f"need {self.uniform} {self.late}", self._own_need)
+            for called, n in calls:
+                known = max(known, n + self._need(called))
             self.needs[callee] = known
         return known
+
+    def _own_need(self, callee: Function) -> tuple[int, list[tuple[Value | None, int]]]:
+        """Live registers within a function without those of its callees, which stand beside it,
+        each with what lives there: the same whoever calls it."""
+        inner = Lowering(callee, liveness(callee), {}, self.uniform, self.late)
+        asked = inner.asked = {}
+        code = inner.run().code
+        known = 1
+        for region in code.regions:
+            for op, n in zip(region.ops, pressures(region, region.ops, code.widths), strict=True):
+                known = max(known, n + op.scratch)
+                if op.ends and op.parent in asked:
+                    asked[op.parent] = n
+        return known, [(i.aux.callee, n) for i, n in asked.items()]
 
     def _phi(self, i: Instruction, region: Region, head: bool) -> None:
         """A phi at the start of a region, or within one, where it is a guarded move."""
