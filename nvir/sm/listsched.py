@@ -8,7 +8,7 @@ its operands are still under way, the others wait.
 Operations with several pipes take the one that is free soonest. The terminator stays last; memory
 accesses keep their order where they may meet, and around barriers.
 
-Cost    O(n · ready) for n operations; the dependences as in `nvir.sm.loopgraph`.
+Cost    O(n log n) for n operations and their dependences; these as in `nvir.sm.loopgraph`.
 Source  P. Gibbons, S. Muchnick, "Efficient Instruction Scheduling for a Pipelined Architecture",
         1986; J. Goodman, W. Hsu, "Code Scheduling and Register Allocation in Large Basic Blocks",
         1988 (the switch between the two aims).
@@ -17,6 +17,7 @@ Source  P. Gibbons, S. Muchnick, "Efficient Instruction Scheduling for a Pipelin
 from __future__ import annotations
 
 from collections.abc import Sequence
+from heapq import heappop, heappush
 
 import attrs
 
@@ -183,60 +184,58 @@ class _Scheduling:
         count = len(self.operations)
         lives = _Lives(self.operations, block)
         early = [0] * count
-        ready = {n for n in range(count) if not self.waiting[n]}
+        groups: dict[tuple[str, ...], _Ready] = {}
+        self.group = [groups.setdefault(p, _Ready(p, self.height, lives, early))
+                      for p in self.pipes]
+        self.groups = list(groups.values())
+        ready = [n for n in range(count) if not self.waiting[n]]
         times, pipe, order = [0] * count, [""] * count, []
         cycle = issued = 0
-        while ready:
+        for n in ready:
+            self.group[n].add(n)
+        left = len(ready)
+        while left:
             if issued >= self.width:
                 cycle, issued = cycle + 1, 0
-            able = [n for n in ready if early[n] <= cycle and self._free_at(n) <= cycle]
+            able = [g for g in self.groups if self._free_at(g) <= cycle and g.arrive(cycle)]
             if not able:
-                soonest = min(max(early[n], self._free_at(n)) for n in ready)
+                soonest = min(max(g.soonest(), self._free_at(g)) for g in self.groups if g.members)
                 cycle, issued = max(soonest, cycle + 1), 0
                 continue
-            relief = self._relief(able, ready, early, lives)
+            scarce = self.limit is not None and lives.now >= self.limit
+            relief = self._relief(able) if scarce else None
             if relief is not None:
                 cycle, issued = max(relief, cycle + 1), 0
                 continue
-            n = self._pick(able, lives)
-            ready.discard(n)
+            n = min(g.freest() for g in able)[2] if scarce else min(g.highest() for g in able)[2]
+            self.group[n].members.discard(n)
+            left -= 1
             times[n], issued = cycle, issued + 1
             pipe[n] = self._take(n, cycle)
             order.append(n)
-            lives.issue(n)
+            for m in lives.issue(n):
+                self.group[m].changed(m)
             for dst, cycles in self.succs[n]:
                 early[dst] = max(early[dst], cycle + cycles)
                 self.waiting[dst] -= 1
                 if not self.waiting[dst]:
-                    ready.add(dst)
+                    self.group[dst].add(dst)
+                    left += 1
         return BlockSchedule(
             tuple(self.operations), tuple(order), tuple(times), tuple(pipe),
             cycle + 1 if order else 0, lives.most,
         )
 
-    def _relief(
-        self, able: list[int], ready: set[int], early: list[int], lives: _Lives
-    ) -> int | None:
+    def _relief(self, able: list[_Ready]) -> int | None:
         """Until when to wait for an operation that frees registers; None: issue at once."""
-        if self.limit is None or lives.now < self.limit:
+        if any(g.freest()[0] <= 0 for g in able):
             return None
-        if any(lives.growth(n) <= 0 for n in able):
-            return None
-        freeing = [n for n in ready if lives.growth(n) <= 0]
-        return min((max(early[n], self._free_at(n)) for n in freeing), default=None)
+        return min((max(at, self._free_at(g)) for g in self.groups
+                    if (at := g.freeing()) is not None), default=None)
 
-    def _pick(self, able: list[int], lives: _Lives) -> int:
-        if self.limit is not None and lives.now >= self.limit:
-            return min(able, key=lambda n: (lives.growth(n), -self.height[n], n))
-        top = max(map(self.height.__getitem__, able))
-        highest = [n for n in able if self.height[n] == top]
-        return min(highest, key=lambda n: (lives.growth(n), n)) if len(highest) > 1 else highest[0]
-
-    def _free_at(self, n: int) -> int:
-        """When the first of an operation's pipes is free."""
-        pipes = self.pipes[n]
-        return self.first[pipes[0]] if len(pipes) == 1 else min(
-            map(self.first.__getitem__, pipes), default=0)
+    def _free_at(self, group: _Ready) -> int:
+        """When the first of the pipes that operations can take is free."""
+        return min(map(self.first.__getitem__, group.pipes), default=0)
 
     def _take(self, n: int, cycle: int) -> str:
         if not self.pipes[n]:
@@ -248,6 +247,78 @@ class _Scheduling:
         return name
 
 
+class _Ready:
+    """Operations for the same pipes that wait for nothing but them and their operands' cycles.
+
+    Each heap may hold an operation several times, and such as have issued: what does not say how
+    things are is dropped when it comes to the top.
+    """
+
+    def __init__(
+        self, pipes: tuple[str, ...], height: list[int], lives: _Lives, early: list[int]
+    ) -> None:
+        self.pipes, self.height, self.lives, self.early = pipes, height, lives, early
+        self.members: set[int] = set()
+        self.here: set[int] = set()  # whose operands are there
+        self.coming: list[tuple[int, int]] = []  # (cycle, operation)
+        self.by_height: list[tuple[int, int, int]] = []  # (-height, growth, operation)
+        self.by_growth: list[tuple[int, int, int]] = []  # (growth, -height, operation)
+        self.by_relief: list[tuple[int, int]] = []  # (cycle, operation), of those that free
+
+    def add(self, n: int) -> None:
+        self.members.add(n)
+        heappush(self.coming, (self.early[n], n))
+        if self.lives.growth(n) <= 0:
+            heappush(self.by_relief, (self.early[n], n))
+
+    def changed(self, n: int) -> None:
+        """An operation's growth is another now."""
+        if n not in self.members:
+            return
+        if self.lives.growth(n) <= 0:
+            heappush(self.by_relief, (self.early[n], n))
+        if n in self.here:
+            self._rank(n)
+
+    def _rank(self, n: int) -> None:
+        growth = self.lives.growth(n)
+        heappush(self.by_height, (-self.height[n], growth, n))
+        heappush(self.by_growth, (growth, -self.height[n], n))
+
+    def arrive(self, cycle: int) -> bool:
+        """Whether one can issue in a cycle, as far as operands go."""
+        while self.coming and self.coming[0][0] <= cycle:
+            n = heappop(self.coming)[1]
+            self.here.add(n)
+            self._rank(n)
+        return len(self.members) > len(self.coming)
+
+    def soonest(self) -> int:
+        """When the operands of one are there, at the earliest."""
+        if len(self.members) > len(self.coming):
+            return 0
+        return self.coming[0][0]
+
+    def highest(self) -> tuple[int, int, int]:
+        heap = self.by_height
+        while heap[0][2] not in self.members or heap[0][1] != self.lives.growth(heap[0][2]):
+            heappop(heap)
+        return heap[0]
+
+    def freest(self) -> tuple[int, int, int]:
+        heap = self.by_growth
+        while heap[0][2] not in self.members or heap[0][0] != self.lives.growth(heap[0][2]):
+            heappop(heap)
+        return heap[0]
+
+    def freeing(self) -> int | None:
+        """When the operands are there of one that frees registers, None where none does."""
+        heap = self.by_relief
+        while heap and (heap[0][1] not in self.members or self.lives.growth(heap[0][1]) > 0):
+            heappop(heap)
+        return heap[0][0] if heap else None
+
+
 class _Lives:
     """Which registers are live while operations issue in some order."""
 
@@ -256,10 +327,11 @@ class _Lives:
         self.reads = [[r for r in set(op.reads) if not _is_flag(r)] for op in operations]
         self.results = [[r for r in op.results if not _is_flag(r)] for op in operations]
         self.left: dict[Register, int] = {}  # readers that are still to come
-        made = {r for results in self.results for r in results}
-        for reads in self.reads:
-            for r in reads:
-                self.left[r] = self.left.get(r, 0) + 1
+        self.makers = _who(self.results)
+        self.readers = _who(self.reads)
+        made = set(self.makers)
+        for r, readers in self.readers.items():
+            self.left[r] = len(readers)
         for r in set(self.left) | made:
             if _leaves(r, block):
                 self.left[r] = self.left.get(r, 0) + 1
@@ -271,19 +343,35 @@ class _Lives:
         born = sum(r not in self.live and self.left.get(r, 0) > 0 for r in self.results[n])
         return born - sum(self.left[r] == 1 for r in self.reads[n])
 
-    def issue(self, n: int) -> None:
+    def issue(self, n: int) -> list[int]:
+        """Issue an operation: whose growth may be another now."""
+        changed: list[int] = []
         for r in self.reads[n]:
             self.left[r] -= 1
             if not self.left[r]:
                 self.live.discard(r)
+                changed += self.makers.get(r, ())
+            elif self.left[r] == 1:
+                changed += self.readers[r]
         dead = 0
         for r in self.results[n]:
             if self.left.get(r, 0):
                 self.live.add(r)
+                changed += self.makers[r]
             else:
                 dead += 1  # nobody reads it, but it is written
         self.now = len(self.live)
         self.most = max(self.most, self.now + dead)
+        return changed
+
+
+def _who(registers: list[list[Register]]) -> dict[Register, list[int]]:
+    """Which operations have a register in their list."""
+    found: dict[Register, list[int]] = {}
+    for n, some in enumerate(registers):
+        for r in some:
+            found.setdefault(r, []).append(n)
+    return found
 
 
 def _is_flag(register: Register) -> bool:

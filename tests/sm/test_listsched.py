@@ -9,6 +9,7 @@ import pytest
 from nvir.ptx.reader import read_ptx
 from nvir.sm import list_schedule, profile, profile_for
 from nvir.sm.listsched import dependences
+from tests.effort import effort
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "ptx"
 HEAD = """.version 8.0
@@ -97,3 +98,16 @@ def test_an_empty_block_has_an_empty_schedule():
     made = list_schedule(block_of("").function.blocks[0], profile("sm_80_notes"))
     assert [op.family for op in made.operations] == ["EXIT"]
     assert made.length == 1
+
+
+@pytest.mark.parametrize("limit", [None, 8])
+def test_the_work_grows_as_the_operations_do_however_many_are_ready(limit):
+    def work(n):
+        body = "".join(f"add.u32 %r{k}, %r{k}, %r{k + 1};" for k in range(1, n))
+        text = HEAD.replace("%r<99>", f"%r<{n + 1}>") + body
+        stores = "".join(f"st.shared.u32 [{4 * k}], %r{k};" for k in range(1, 9))
+        block = read_ptx(text + stores + "ret;\n}\n").functions[0].blocks[0]
+        return effort(lambda: list_schedule(block, profile("sm_80"), register_limit=limit))
+
+    work(100)
+    assert work(2_000) < 5 * work(500)
