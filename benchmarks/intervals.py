@@ -45,9 +45,11 @@ WARPS = 8
 
 def proven(found: Any, made: Any, budget_s: float) -> dict[str, Any]:
     """What the exact solver says of each smaller interval, and its bound on registers."""
-    from nvir.sm.schedule.cpsat import fewest_registers, solve
+    from nvir.sm.schedule.cpsat import fewest_registers
+    from nvir.sm.schedule.turns import verdict
 
-    verdicts = [solve(found.graph, ii, budget_s)[0] for ii in range(made.mii, made.ii)]
+    below = range(made.lower_bound, made.ii)  # the others are proven impossible
+    verdicts = [verdict(found.graph, ii, budget_s)[0] for ii in below]
     values = values_of(found.graph, found.register_edges, found.sizes)
     least = registers_needed(found.graph, made.ii, values, cuts=True)
     live, _ = fewest_registers(found.graph, made.ii, values, budget_s, made.times, least)

@@ -17,7 +17,7 @@ from nvir.sm import DependenceGraph, check_schedule, profile
 from nvir.sm.loopgraph import LoopGraph, loop_graph
 from nvir.sm.mii import minimum_ii
 from nvir.sm.schedule.anneal import Annealer, Slots
-from nvir.sm.schedule.bounds import is_crowded
+from nvir.sm.schedule.bounds import turns
 from nvir.sm.schedule.cpsat import fewest_registers, solve
 from nvir.sm.schedule.deal import deal_anew
 from nvir.sm.schedule.ims import place_by_height, weights_at
@@ -394,7 +394,7 @@ def test_what_turns_rule_out_has_no_schedule() -> None:
             intervals=[rng.choice((2, 4)) for _ in range(size)], pipe_units={"A": 1, "B": 1},
         )
         ii = minimum_ii(graph).mii
-        while is_crowded(graph, ii):
+        while turns(graph, ii) is None:
             assert solve(graph, ii, 5.0)[0] is False
             ruled_out += 1
             ii += 1

@@ -73,20 +73,20 @@ def tighten(group: CoreGroup, ii: int) -> tuple[bool, int]:
     return True, work
 
 
-def is_crowded(graph: DependenceGraph, ii: int) -> bool:
-    """Whether the pipes of a graph's recurrences rule `ii` out.
+def turns(graph: DependenceGraph, ii: int) -> Matrix | None:
+    """The least cycles between operations, with their turns; None where pipes rule `ii` out.
 
     Operations of one unit that have to run after i and before j take turns there, each for as
     long as it keeps the unit busy; what that adds to the way from i to j lengthens other ways.
     """
     found = distances(graph, ii)
     if found is None:
-        return True
+        return None
     gap: Matrix = found.tolist()
     span = range(len(gap))
     joined = [(i, j) for i in span for j in span if min(gap[i][j], gap[j][i]) > NEVER // 2]
     ways = joined if len(gap) <= FEW else [(i, i) for i in span]
-    units = _takers(graph)
+    units = takers_of(graph)
     for _ in range(ROUNDS):
         longer = [
             (i, j, room) for takers in units for i, j in ways
@@ -97,15 +97,15 @@ def is_crowded(graph: DependenceGraph, ii: int) -> bool:
             and (room := _side_by_side(gap[i][j], takers[i], takers[j], ii)) > gap[i][j]
         ]
         if not longer:
-            return False
+            return gap
         for i, j, room in longer:
             gap[i][j] = max(gap[i][j], room)
         if not close(gap):
-            return True
-    return False
+            return None
+    return gap
 
 
-def _takers(graph: DependenceGraph) -> list[dict[int, int]]:
+def takers_of(graph: DependenceGraph) -> list[dict[int, int]]:
     """For each single unit the operations that need it, and for how long: issue slots, pipes."""
     found: dict[str | int, dict[int, int]] = {}
     for n, (r, names) in enumerate(zip(graph.resources, graph.pipes, strict=True)):

@@ -2,7 +2,7 @@
 
 An operation has a slot and a stage; its start is `slot + II * stage`. The operations of a resource
 of one unit have slots that all differ, of several there is room for that many in each slot; those
-of a pipe's unit do not overlap on the ring of II slots, which a second copy one II later makes a
+of a pipe's unit do not overlap on the ring of II slots, which copies one II later each make a
 line; where there are several pipes one is chosen. With values the sum of their lives, or the most
 of them that a slot holds, is made small within the limit: a life is whole rounds of the kernel,
 which every slot holds, and a part of one, an interval on the ring.
@@ -23,7 +23,7 @@ from nvir.sm.graph import DependenceGraph
 from nvir.sm.schedule.lifetimes import Values, measure
 from nvir.sm.schedule.live_bound import least_life
 
-OUTER = 10  # seconds of the clock for one of deterministic time: a safety for a loaded machine
+OUTER = 60  # seconds of the clock for one of deterministic time: a safety for a loaded machine
 LARGEST = 60_000  # operations times II beyond which the model costs more than it can earn
 ROUNDS = 10  # of the kernel that a value may live beyond the last stage
 
@@ -88,6 +88,20 @@ def fewest_registers(
             break
         least += 1
     return least, None
+
+
+def run(model: Any, limit_s: float, seed: int) -> tuple[bool | None, Any, float]:
+    """Whether a model has a solution, None where it is open; the solver, and what it spent."""
+    from ortools.sat.python import cp_model
+
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.random_seed = seed & 0x7FFFFFFF
+    solver.parameters.max_deterministic_time = limit_s
+    solver.parameters.max_time_in_seconds = OUTER * limit_s
+    verdicts = {cp_model.OPTIMAL: True, cp_model.FEASIBLE: True, cp_model.INFEASIBLE: False}
+    found = verdicts.get(solver.solve(model))
+    return found, solver, solver.response_proto.deterministic_time
 
 
 class _Model:
@@ -180,19 +194,9 @@ class _Model:
         self.model.add(self.starts[n] == self.hint[n])
 
     def solve(self, limit_s: float, seed: int = 1) -> Solution:
-        from ortools.sat.python import cp_model
-
-        solver = cp_model.CpSolver()
-        solver.parameters.num_workers = 1
-        solver.parameters.random_seed = seed & 0x7FFFFFFF
-        solver.parameters.max_deterministic_time = limit_s
-        solver.parameters.max_time_in_seconds = OUTER * limit_s
-        status = solver.solve(self.model)
-        self.spent = solver.response_proto.deterministic_time
-        if status == cp_model.INFEASIBLE:
-            return False, [], []
-        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            return None, [], []
+        found, solver, self.spent = run(self.model, limit_s, seed)
+        if not found:
+            return found, [], []
         times = [
             int(solver.value(s)) + self.ii * int(solver.value(k))
             for s, k in zip(self.slots, self.stages, strict=True)
@@ -222,13 +226,15 @@ def _pipes(
     """The constraints of pipes; for each operation its pipes with what chooses them."""
     rings: dict[str, list[Any]] = {}
     chosen: list[list[tuple[str, Any]]] = []
+    longest = max(graph.intervals, default=0)
+    shifts = range(0, ii + longest, ii)  # one more than rounds that an operation may be busy
     for n, names in enumerate(graph.pipes):
-        cycles = min(graph.intervals[n], ii)
+        cycles = graph.intervals[n]
         some: list[tuple[str, Any]] = []
         for p in names:
             here = model.new_bool_var("") if len(names) > 1 else None
             some.append((p, here))
-            for shift in (0, ii):
+            for shift in shifts:
                 if here is None:
                     ring = model.new_fixed_size_interval_var(slots[n] + shift, cycles, "")
                 else:

@@ -5,11 +5,11 @@ From MII upwards each interval is asked in order of cost:
 1. iterative modulo scheduling, which settles most graphs at MII in well under a millisecond;
    where operations keep pipes busy, also with operations side by side, again with those first
    that an attempt had to force in, and with slots dealt out before iterations (`core.apart`);
-   what turns on pipes rule out is left out (`bounds.is_crowded`);
+   what turns on pipes rule out is left out (`bounds.turns`);
 2. without pipes, the hard core alone (`core`): the quick test of its resources and a short search;
 3. once some interval works, the open ones below it again, with what is left of the budget:
    the resource-aware gaps (`bounds`), then the exact search in growing portions, with
-   CP-SAT halfway if it is there; with pipes CP-SAT alone.
+   CP-SAT halfway if it is there; with pipes CP-SAT alone, in parts (`turns`).
 
 Each method of 2 and 3 may find a schedule or prove the interval impossible. Lifetimes are
 then shortened at the interval found; under register pressure, and on pipes, all schedulers are

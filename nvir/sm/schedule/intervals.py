@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from nvir.ir.errors import Unsupported
 from nvir.sm.graph import DependenceGraph, GraphError
 from nvir.sm.schedule import cpsat
-from nvir.sm.schedule.bounds import is_crowded, overfull, tighten
+from nvir.sm.schedule.bounds import overfull, tighten, turns
 from nvir.sm.schedule.core import (
     CoreGroup,
     apart,
@@ -24,6 +24,7 @@ from nvir.sm.schedule.core import (
 from nvir.sm.schedule.exact import Search
 from nvir.sm.schedule.ims import BUDGET_RATIO, place_by_height, weights_at
 from nvir.sm.schedule.reservations import ReservationTable
+from nvir.sm.schedule.turns import verdict
 
 WORK_A_SECOND = 800_000
 """Work of the exact search that a second of budget buys: about what Python does in 0.7 s."""
@@ -202,7 +203,7 @@ class IntervalSearch:
         if self.quick or len(core) > CROWDED:
             return False
         inner = self.graph.part(core)
-        while is_crowded(inner, self.lower_bound):
+        while turns(inner, self.lower_bound) is None:
             self._impossible.add(self.lower_bound)
         return self.lower_bound > self.mii
 
@@ -272,19 +273,14 @@ class IntervalSearch:
         return True
 
     def _ask_below(self) -> None:
-        """The intervals below the one found go to CP-SAT: the recurrences alone, then all."""
-        graph = self.graph
-        core = sorted(n for members in graph.recurrences() for n in members)
-        inner, loose = graph.part(core), apart(graph)
-        for ii in range(self.mii, self.ii):
-            verdict, times, pipes = cpsat.solve(inner, ii, self.budget_s, seed=self.seed)
-            if verdict is not False:
-                verdict, times, pipes = cpsat.solve(loose, ii, self.budget_s, seed=self.seed)
-            if verdict is False:
+        """The intervals below the one found go to CP-SAT, but for what is proven already."""
+        for ii in range(self.lower_bound, self.ii):
+            found, times, pipes = verdict(self.graph, ii, self.budget_s, self.seed)
+            if found is False:
                 self._impossible.add(ii)
-            elif verdict:
-                self.ii, self.times, self.method = ii, rejoin(graph, ii, times), "cpsat"
-                self.table = ReservationTable.of(graph, ii, self.times, pipes)
+            elif found:
+                self.ii, self.times, self.method = ii, times, "cpsat"
+                self.table = ReservationTable.of(self.graph, ii, times, pipes)
                 self.pipes = tuple(pipes)
                 return
 

@@ -1,0 +1,108 @@
+"""Intervals that CP-SAT settles in parts: recurrences by turns, then what is outside of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from nvir.ir.errors import NvirError
+from nvir.sm import DependenceGraph, check_schedule
+from nvir.sm.mii import minimum_ii
+from nvir.sm.schedule.bounds import turns
+from nvir.sm.schedule.cpsat import solve
+from nvir.sm.schedule.driver import modulo_schedule
+from nvir.sm.schedule.turns import in_order, verdict
+
+pytest.importorskip("ortools")
+
+KNOT = (
+    (0, 4, 2, 0), (4, 2, 8, 1), (1, 0, 2, 1), (5, 1, 2, 2), (2, 3, 8, 0), (4, 1, 8, 2),
+    (3, 5, 2, 0), (3, 0, 8, 1), (3, 2, 4, 2),
+)
+
+
+def on_pipes(
+    edges: Sequence[tuple[int, int, int, int]], pipes: Sequence[str], busy: int = 2
+) -> DependenceGraph:
+    """Operations on one of the pipes that letters name, each of one unit, busy for some cycles."""
+    return DependenceGraph(
+        [None] * len(pipes), edges, pipes=[tuple(p) for p in pipes], intervals=[busy] * len(pipes),
+        pipe_units={"A": 1, "B": 1},
+    )
+
+
+def test_turns_of_a_recurrence_rule_an_interval_out() -> None:
+    """No path forces it, nor does the pipe's load: no order of turns fits in 13 cycles."""
+    graph = on_pipes(KNOT, "AAAAAA")
+    assert minimum_ii(graph).mii == 13
+    assert turns(graph, 13) is not None
+    assert in_order(graph, 13, 1.0) == (False, [])
+    assert solve(graph, 13, 2.0)[0] is False
+    made = modulo_schedule(graph, solver="cpsat")
+    assert made.ii == made.lower_bound == 14
+
+
+@pytest.mark.parametrize(("ii", "pipes"), [(14, "AAAAAA"), (13, "ABABAB")])
+def test_turns_that_fit(ii: int, pipes: str) -> None:
+    """Near misses: a cycle more, or a second pipe."""
+    graph = on_pipes(KNOT, pipes)
+    assert in_order(graph, ii, 1.0)[0] is True
+    found, times, chosen = verdict(graph, ii, 1.0)
+    assert found is True
+    assert not check_schedule(graph, ii, times, chosen)
+
+
+def test_operations_that_fit_no_two_in_a_round() -> None:
+    """Three operations of 2 cycles keep two pipes busy for 3, but no pipe has room for two."""
+    graph = on_pipes([], ["AB"] * 3)
+    assert minimum_ii(graph).mii == 3
+    assert verdict(graph, 3, 1.0)[0] is False
+    found, times, chosen = verdict(graph, 4, 1.0)
+    assert found is True
+    assert not check_schedule(graph, 4, times, chosen)
+    assert modulo_schedule(graph, solver="cpsat").lower_bound == 4
+
+
+def test_an_operation_longer_than_the_interval() -> None:
+    """It overlaps itself on a unit of its own, not on two."""
+    for units, fits in ((1, False), (2, True)):
+        graph = DependenceGraph(
+            [None], [], pipes=[("A",)], intervals=[4], pipe_units={"A": units}
+        )
+        for found, times, chosen in (verdict(graph, 3, 1.0), solve(graph, 3, 1.0)):
+            assert found is fits
+            assert not fits or not check_schedule(graph, 3, times, chosen)
+
+
+def random_graph(seed: int) -> DependenceGraph:
+    choose = random.Random(seed)
+    count = choose.randrange(2, 8)
+    edges = []
+    for _ in range(choose.randrange(1, 2 * count)):
+        a, b = choose.randrange(count), choose.randrange(count)
+        edges.append((a, b, choose.choice((1, 2, 4, 6)), 0 if b > a else choose.choice((1, 2))))
+    return DependenceGraph(
+        ["issue"] * count, edges, {"issue": 1},
+        pipes=[choose.choice((("A",), ("B",), ("A", "B"), ())) for _ in range(count)],
+        intervals=[choose.choice((1, 2, 4)) for _ in range(count)],
+        pipe_units={"A": choose.choice((1, 1, 2)), "B": 1},
+    )
+
+
+def test_parts_say_what_the_whole_model_says() -> None:
+    """Of random graphs, pipes of two units and choices of pipes among them."""
+    said = set()
+    for seed in range(120):
+        try:
+            graph = random_graph(seed)
+        except NvirError:
+            continue
+        first = minimum_ii(graph).mii
+        for ii in range(first, first + 2):
+            found, times, chosen = verdict(graph, ii, 2.0)
+            assert found is solve(graph, ii, 2.0)[0] is not None
+            assert not found or not check_schedule(graph, ii, times, chosen)
+            said.add(found)
+    assert said == {True, False}
