@@ -14,7 +14,7 @@ ALLOWED = {
     "ir": set(),
     "analysis": {"ir"},
     "ptx": {"ir", "analysis"},
-    "llvm": {"ir"},
+    "llvm": {"ir", "analysis"},
     "interp": {"ir", "analysis"},
     "sm": {"ir", "analysis"},
     "frontend": {"ir"},

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nvir.analysis.known_bits import KnownBits
 from nvir.ir import Argument, Block, CallInfo, Constant, Function, Instruction, Unsupported, Value
 from nvir.ir.nvvm_values import DEBUG_DECLARE, InlineAsm, Node, NvvmCall
 from nvir.ir.types import VOID, ArrayType, PointerType, StructType, Type, VectorType
@@ -18,6 +19,7 @@ from nvir.llvm.spell import CASTS, Speller, gep_element
 
 _NOT_FLAGS = frozenset(("volatile", "atomic", "invariant", "tail", "musttail", "notail", "weak"))
 _MATH_FLAGS = frozenset(("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"))
+_PROMISES = frozenset((("disjoint",), ("nneg",)))
 # What an LLVM 7 lacks: `legalize` rewrites it or says that it cannot.
 NEW_ROWS = frozenset(("fneg", "freeze"))
 
@@ -35,6 +37,7 @@ class BodyPrinter:
         self.taken: set[str] = set()
         self.out: list[str] = []
         self.cast_count = 0
+        self.bits = KnownBits()
         self.edges: dict[tuple[Block, Value], str] = {}
         self.at_end: dict[Block, list[tuple[Value, str]]] = {}
         self._name_all()
@@ -203,6 +206,8 @@ class BodyPrinter:
         f = i.form
         if not f.mods:
             return f.name
+        if self.typed and f.mods in _PROMISES:
+            return self._kept(i)
         mods = [m for m in self.spell.flags(f.mods) if m not in _NOT_FLAGS]
         if self.typed:
             if f.name in ("phi", "select"):
@@ -210,6 +215,18 @@ class BodyPrinter:
             if f.name in ("getelementptr", "trunc"):
                 mods = [m for m in mods if m in ("inbounds",)]
         return " ".join((f.name, *mods))
+
+    def _kept(self, i: Instruction) -> str:
+        """A row whose promise the LLVM 7 has no word for: another that is equal by the promise,
+        where the promise counts and would not be found out from the operands."""
+        name = i.form.name
+        if name == "or" and not self.bits.disjoint(*i._operands):
+            return "add nuw nsw"  # an offset of addresses
+        if name == "zext" and any(
+                u.form.name == "mul" and any(_is_row(v, "sext") for v in u._operands)
+                for u in i.users):
+            return "sext"  # a full product of numbers that are extended alike
+        return name
 
     def _operation(self, i: Instruction) -> str:
         first, *rest = i._operands
@@ -425,6 +442,10 @@ def _paths(t: Type) -> list[tuple[int, ...]]:
     else:
         return [()]
     return [(k, *rest) for k, m in enumerate(members) for rest in _paths(m)]
+
+
+def _is_row(v: Value, name: str) -> bool:
+    return isinstance(v, Instruction) and v.form.name == name
 
 
 def _scope(scope: str) -> str:

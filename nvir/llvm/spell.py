@@ -21,7 +21,8 @@ CASTS = frozenset((
     "trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp", "ptrtoint",
     "inttoptr", "bitcast", "addrspacecast",
 ))
-# Flags that the LLVM 7 does not know; each is a promise, so leaving it out is sound.
+# Flags that the LLVM 7 does not know; each is a promise, so leaving it out is sound. Where that
+# would cost code, the printer of bodies takes another row.
 NEW_FLAGS = frozenset(("nusw", "nneg", "disjoint", "samesign"))
 
 

@@ -247,3 +247,26 @@ def test_what_libnvvm_takes_of_no_function_is_not_printed(dialect):
     assert "align 2" not in text
     assert "uwtable" not in text
     assert "align 4" in text
+
+
+def _llvm7(body: str) -> str:
+    m = nvir.read_ll(f"define i64 @f(i32 %x, i32 %y, i64 %z) {{\n{body}}}\n")
+    text = nvir.print_ll(m, "llvm7")
+    assert nvir.print_ll(nvir.read_ll(text), "llvm7") == text
+    return text
+
+
+def test_promises_that_llvm7_lacks_are_kept_by_rows_that_are_equal():
+    assert "add nuw nsw i64 %z, 3" in _llvm7("  %a = or disjoint i64 %z, 3\n  ret i64 %a\n")
+    assert "%b = sext i32 %y to i64" in _llvm7(
+        "  %a = sext i32 %x to i64\n  %b = zext nneg i32 %y to i64\n"
+        "  %c = mul i64 %a, %b\n  ret i64 %c\n")
+
+
+def test_promises_that_llvm7_finds_out_or_does_not_need_leave_the_row():
+    assert "or i64 %s, 3" in _llvm7(
+        "  %s = shl i64 %z, 2\n  %a = or disjoint i64 %s, 3\n  ret i64 %a\n")
+    assert "or i64 %z, 3" in _llvm7("  %a = or i64 %z, 3\n  ret i64 %a\n")
+    assert "%b = zext i32 %y to i64" in _llvm7(
+        "  %a = zext i32 %x to i64\n  %b = zext nneg i32 %y to i64\n"
+        "  %c = mul i64 %a, %b\n  ret i64 %c\n")

@@ -238,6 +238,33 @@ def test_a_product_of_one_use_joins_its_sum():
     assert "mul.lo" not in text
 
 
+def test_a_product_joins_an_or_of_disjoint_bits():
+    text = """define i32 @f(i32 %x, i32 %y, i32 %z) {
+      %p = mul i32 %x, %y
+      %s = or disjoint i32 %z, %p
+      ret i32 %s
+    }"""
+    assert "mad.lo.s32" in ptx(text)
+    assert "mad.lo" not in ptx(text.replace(" disjoint", ""))
+
+
+@pytest.mark.parametrize(("how", "a", "b", "found"), [
+    ("slt i32 %x, 0", "%n", "%x", True), ("sgt i32 %x, -1", "%x", "%n", True),
+    ("slt i32 %x, 1", "%n", "%x", True), ("sge i32 %x, 0", "%x", "%n", True),
+    ("slt i32 %x, 0", "%x", "%n", False), ("slt i32 %x, 2", "%n", "%x", False),
+    ("ult i32 %x, 1", "%n", "%x", False), ("slt i32 %y, 0", "%n", "%x", False),
+])
+def test_the_choice_of_a_number_or_its_negative_is_abs(how, a, b, found):
+    text = ptx(f"""define i32 @f(i32 %x, i32 %y) {{
+      %n = sub i32 0, %x
+      %c = icmp {how}
+      %r = select i1 %c, i32 {a}, i32 {b}
+      ret i32 %r
+    }}""")
+    assert ("abs.s32" in text) is found
+    assert ("selp" in text) is not found
+
+
 def test_a_product_of_two_uses_stays():
     text = ptx("""define i32 @f(i32 %x, i32 %y, i32 %z) {
       %p = mul i32 %x, %y

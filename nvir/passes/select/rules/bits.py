@@ -196,7 +196,12 @@ def _abs(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Pa
     if t.bits > 64:
         x = words(s, t, args[0], "s")
         return choose(s, s.op("setp.lt.s64", s.reg(x[-1], "b64"), 0), negated(s, x), x)
-    return (s.op(f"abs.s{width(t)}", _extended(s, args[0][0], t, "s")),)
+    return (absolute(s, t, args[0][0]),)
+
+
+def absolute(s: Selector, t: Type, x: Value) -> Value:
+    """|x| of up to 64 bits."""
+    return s.op(f"abs.s{width(t)}", _extended(s, x, t, "s"))
 
 
 # ---------------------------------------------------------------- saturation

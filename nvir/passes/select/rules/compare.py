@@ -16,7 +16,7 @@ from nvir.ir import (
 from nvir.ir.opcodes.nvvm import FLOAT_TESTS, INT_TESTS
 from nvir.passes.select.lanes import Rule, by_element
 from nvir.passes.select.parts import parts
-from nvir.passes.select.rules.bits import extremum
+from nvir.passes.select.rules.bits import absolute, extremum
 from nvir.passes.select.rules.floating import as_float
 from nvir.passes.select.rules.integer import sext, words, zext
 from nvir.passes.select.rules.wide import below, equal
@@ -123,6 +123,31 @@ def _extremum(s: Selector, i: Instruction) -> Value | None:
     return extremum(s, how[0] + ("min" if least else "max"), t, s.one(a), s.one(b))
 
 
+def _absolute(s: Selector, i: Instruction) -> Value | None:
+    """`x < 0 ? -x : x`, as `abs` is written where there is no intrinsic."""
+    c, a, b = i.operands
+    t = i.type
+    if not isinstance(t, IntType) or not 1 < t.bits <= 64 \
+            or not isinstance(c, Instruction) or c.form.name != "icmp":
+        return None
+    x, y = c.operands
+    least = (condition(c), y.value) if isinstance(y, Constant) else None
+    if least in _NOT_BELOW:
+        a, b = b, a
+    elif least not in _BELOW:
+        return None
+    return absolute(s, t, s.one(x)) if b is x and _is_negated(a, x) else None
+
+
+_BELOW = frozenset((("slt", 0), ("sle", 0), ("slt", 1), ("sle", -1)))
+_NOT_BELOW = frozenset((("sgt", 0), ("sge", 0), ("sgt", -1), ("sge", 1)))
+
+
+def _is_negated(v: Value, x: Value) -> bool:
+    return isinstance(v, Instruction) and v.form.name == "sub" and v.operands[1] is x \
+        and isinstance(zero := v.operands[0], Constant) and zero.value == 0
+
+
 def same(x: Value, y: Value) -> bool:
     """Whether two operands are one value, or constants of one type and value."""
     return x is y or (isinstance(x, Constant) and isinstance(y, Constant)
@@ -131,7 +156,7 @@ def same(x: Value, y: Value) -> bool:
 
 def _select(s: Selector, i: Instruction) -> Parts:
     c, a, b = i.operands
-    if (one := _extremum(s, i)) is not None:
+    if (one := _extremum(s, i) or _absolute(s, i)) is not None:
         return (one,)
     if isinstance(i.type, PointerType):
         space = s.spaces.of(i)

@@ -95,8 +95,9 @@ def chained(
 
 
 def _mad(s: Selector, i: Instruction, t: Type) -> Value | None:
-    """A sum with a product that nothing else uses. The product's own instruction is then dead.
-    A full product stays: ptxas fuses mul.wide, and mad.lo of 64 bits takes four times as much."""
+    """A sum, or an or of disjoint bits, with a product that nothing else uses. The product's own
+    instruction is then dead. A full product stays: ptxas fuses mul.wide, and mad.lo of 64 bits
+    takes four times as much."""
     if not isinstance(i.type, IntType):
         return None
     for k in (0, 1):
@@ -164,6 +165,10 @@ def _bitwise(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -
         if name == "xor" and isinstance(args[1][0], Constant):
             return (s.op("not.pred", args[0][0]) if args[1][0].value else args[0][0],)
         return (s.op(f"{name}.pred", args[0][0], args[1][0]),)
+    if name == "or" and i.type is t and t.bits <= 64 and (
+            "disjoint" in i.form.mods or s.bits.disjoint(*i.operands)) and (
+            fused := _mad(s, i, t)) is not None:
+        return (fused,)
     kind = f"b{width(t) if t.bits <= 64 else 64}"
     out = tuple(s.op(f"{name}.{kind}", a, b) for a, b in zip(*args, strict=True))
     zeros = [s.is_known(p, "z", t.bits) or _is_natural(p) for p in (args[0][0], args[1][0])]
