@@ -318,7 +318,8 @@ def test_fewer_registers_are_found() -> None:
 
 @pytest.mark.parametrize(("name", "header", "ii"), [
     ("blur_texture.sm_80", "$L__BB0_9", 32), ("horner.sm_80", "$L__BB0_7", 24),
-    ("grid_barrier.sm_80", "$L__BB0_4", 50),
+    ("grid_barrier.sm_80", "$L__BB0_4", 50), ("loop_forms.sm_80", "$L__BB4_3", 42),
+    ("stencil.sm_80", "$L__BB0_5", 82),
 ])
 def test_intervals_that_eviction_alone_missed(name: str, header: str, ii: int) -> None:
     assert schedule_loop(graph_of(name, header)).ii == ii

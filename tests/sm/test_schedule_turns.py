@@ -1,7 +1,8 @@
-"""Intervals that CP-SAT settles in parts: recurrences by turns, then what is outside of them."""
+"""Intervals settled in parts: recurrences by turns, and slots of what is outside of them."""
 
 from __future__ import annotations
 
+import importlib.util
 import random
 from collections.abc import Sequence
 
@@ -13,9 +14,12 @@ from nvir.sm.mii import minimum_ii
 from nvir.sm.schedule.bounds import turns
 from nvir.sm.schedule.cpsat import solve
 from nvir.sm.schedule.driver import modulo_schedule
+from nvir.sm.schedule.sweep import aligned, sweep
 from nvir.sm.schedule.turns import in_order, verdict
 
-pytest.importorskip("ortools")
+solver = pytest.mark.skipif(
+    importlib.util.find_spec("ortools") is None, reason="needs OR-tools (extra `solve`)"
+)
 
 KNOT = (
     (0, 4, 2, 0), (4, 2, 8, 1), (1, 0, 2, 1), (5, 1, 2, 2), (2, 3, 8, 0), (4, 1, 8, 2),
@@ -33,6 +37,7 @@ def on_pipes(
     )
 
 
+@solver
 def test_turns_of_a_recurrence_rule_an_interval_out() -> None:
     """No path forces it, nor does the pipe's load: no order of turns fits in 13 cycles."""
     graph = on_pipes(KNOT, "AAAAAA")
@@ -44,6 +49,7 @@ def test_turns_of_a_recurrence_rule_an_interval_out() -> None:
     assert made.ii == made.lower_bound == 14
 
 
+@solver
 @pytest.mark.parametrize(("ii", "pipes"), [(14, "AAAAAA"), (13, "ABABAB")])
 def test_turns_that_fit(ii: int, pipes: str) -> None:
     """Near misses: a cycle more, or a second pipe."""
@@ -54,6 +60,7 @@ def test_turns_that_fit(ii: int, pipes: str) -> None:
     assert not check_schedule(graph, ii, times, chosen)
 
 
+@solver
 def test_operations_that_fit_no_two_in_a_round() -> None:
     """Three operations of 2 cycles keep two pipes busy for 3, but no pipe has room for two."""
     graph = on_pipes([], ["AB"] * 3)
@@ -65,6 +72,7 @@ def test_operations_that_fit_no_two_in_a_round() -> None:
     assert modulo_schedule(graph, solver="cpsat").lower_bound == 4
 
 
+@solver
 def test_an_operation_longer_than_the_interval() -> None:
     """It overlaps itself on a unit of its own, not on two."""
     for units, fits in ((1, False), (2, True)):
@@ -91,6 +99,7 @@ def random_graph(seed: int) -> DependenceGraph:
     )
 
 
+@solver
 def test_parts_say_what_the_whole_model_says() -> None:
     """Of random graphs, pipes of two units and choices of pipes among them."""
     said = set()
@@ -106,3 +115,34 @@ def test_parts_say_what_the_whole_model_says() -> None:
             assert not found or not check_schedule(graph, ii, times, chosen)
             said.add(found)
     assert said == {True, False}
+
+
+STEPS = ((0, 1, 6, 0), (1, 0, 6, 1))
+
+
+def test_a_full_pipe_keeps_a_recurrence_in_step() -> None:
+    """Six operations of 4 cycles in 24: two that are 6 apart leave gaps that no other fills."""
+    graph = on_pipes(STEPS, "AAAAAA", 4)
+    assert [latency for _, _, latency, _ in aligned(graph, 24).edges] == [8, 8]
+    made = modulo_schedule(graph, solver="none")
+    assert made.ii == made.mii == 24
+
+
+@pytest.mark.parametrize(("pipes", "ii"), [("AAAAAA", 25), ("AAAAAB", 24), ("ABAAAAA", 24)])
+def test_pipes_that_keep_nothing_in_step(pipes: str, ii: int) -> None:
+    """Near misses: a cycle to spare, an operation less, a recurrence over two pipes."""
+    graph = on_pipes(STEPS, pipes, 4)
+    assert [latency for _, _, latency, _ in aligned(graph, ii).edges] == [6, 6]
+
+
+def test_slots_go_to_the_pipe_with_the_least_room() -> None:
+    """B is full; three that may run on A or B have to leave it to those that cannot."""
+    graph = on_pipes([], ["AB"] * 3 + ["B"] * 3)
+    found = sweep(graph, 6)
+    assert found is not None
+    assert not check_schedule(graph, 6, found[0], found[1].pipes)
+    assert found[1].pipes == ("A",) * 3 + ("B",) * 3
+
+
+def test_no_slots_where_nothing_fits() -> None:
+    assert sweep(on_pipes([], ["AB"] * 3), 3) is None

@@ -24,6 +24,7 @@ from nvir.sm.schedule.core import (
 from nvir.sm.schedule.exact import Search
 from nvir.sm.schedule.ims import BUDGET_RATIO, place_by_height, weights_at
 from nvir.sm.schedule.reservations import ReservationTable
+from nvir.sm.schedule.sweep import sweep
 from nvir.sm.schedule.turns import verdict
 
 WORK_A_SECOND = 800_000
@@ -253,8 +254,8 @@ class IntervalSearch:
         return bool(rounds) and self._packed(ii)
 
     def _packed(self, ii: int) -> bool:
-        """Whether slots alone can be dealt out at `ii`, those that take long first: outside of
-        recurrences any slot will do, in a later iteration."""
+        """Whether slots alone can be dealt out at `ii`, those that take long first, or one slot
+        after the other: outside of recurrences any will do, in a later iteration."""
         graph = self.graph
         loose = apart(graph)
         for snug in (True, False):
@@ -265,7 +266,8 @@ class IntervalSearch:
                 )
                 if found is not None:
                     return self._keep(ii, (rejoin(graph, ii, found[0]), found[1]))
-        return False
+        found = sweep(loose, ii)
+        return found is not None and self._keep(ii, (rejoin(graph, ii, found[0]), found[1]))
 
     def _keep(self, ii: int, found: tuple[list[int], ReservationTable]) -> bool:
         self.ii, self.method = ii, "ims"

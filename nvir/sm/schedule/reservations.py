@@ -150,6 +150,10 @@ class ReservationTable:
                 some |= self._room(busy, cycles)
         return free & some
 
+    def room(self, names: Sequence[str], slot: int) -> int:
+        """The cycles from a slot to the end of the kernel in which units of pipes are not busy."""
+        return sum(((self._full & ~b) >> slot).bit_count() for p in names for b in self._busy[p])
+
     def snug(self, n: int) -> int:
         """Of these, the slots that leave no gap on a crowded pipe; all where it has room."""
         names, cycles, ii = self.graph.pipes[n], self.graph.intervals[n], self.ii
