@@ -29,7 +29,7 @@ Source   Allen, Kennedy, "Optimizing Compilers for Modern Architectures", 2001, 
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from math import gcd
 
@@ -141,6 +141,18 @@ class AliasAnalysis:
         variables = self.forms.variables(loop.header)
         return self._apart_by(earlier, later, variables, loop.members, at_least)
 
+    def is_steady(self, a: Instruction, b: Instruction, loop: Loop) -> bool:
+        """Whether two accesses of a loop keep a distance that is known, so that `distance` is
+        exact; so it is of any two that are steady beside a third."""
+        xs, ys = self.accesses(a), self.accesses(b)
+        if len(xs) != 1 or len(ys) != 1 or _shape(xs[0]) is None or _shape(xs[0]) != _shape(ys[0]):
+            return False
+        address = xs[0].address
+        assert address is not None
+        variables = self.forms.variables(loop.header)
+        _, gap, rest = _motion(address, address, variables, loop.members, self.forms)
+        return not rest and not gap.terms and gap.is_exact
+
     def lockstep(
         self, earlier: Instruction | Access, later: Instruction | Access, loops: Sequence[Loop],
         at_least: int = 0,
@@ -199,6 +211,92 @@ class AliasAnalysis:
             return NEVER
         surely = at_least == 0 and self._alias(a, b) in (Alias.MUST, Alias.PARTIAL)
         return Distance(at_least, surely)
+
+
+class Passed:
+    """Instructions that have passed, asked for those that another may depend on: in few steps,
+    where most are at other places of one object, or in another. Sets of them are bits."""
+
+    def __init__(self, alias: AliasAnalysis) -> None:
+        self.alias = alias
+        self.instructions: list[Instruction] = []
+        self.others = 0  # what has no address, or several
+        self.kinds: dict[object, _Kind] = {}
+
+    def add(self, instruction: Instruction) -> None:
+        bit = 1 << len(self.instructions)
+        self.instructions.append(instruction)
+        accesses = self.alias.accesses(instruction)
+        if len(accesses) != 1:
+            self.others |= bit
+            return
+        x = accesses[0]
+        kind = self.kinds.setdefault((x.space, x.root, x.invariant, x.reads, x.writes), _Kind(x))
+        kind.all |= bit
+        shape = _shape(x)
+        if shape is not None:
+            kind.shapes[shape] = kind.shapes.get(shape, 0) | bit
+            for p in _granules(x):
+                kind.places[shape, p] = kind.places.get((shape, p), 0) | bit
+
+    def meets(self, instruction: Instruction) -> bool:
+        """Whether the order of one of them and another matters."""
+        left = self.before(instruction)
+        while left:
+            n = left.bit_length() - 1
+            if self.alias.depend(self.instructions[n], instruction):
+                return True
+            left ^= 1 << n
+        return False
+
+    def before(self, instruction: Instruction) -> int:
+        """The bits of all that it may depend on, of others as well: `depend` tells which."""
+        accesses = self.alias.accesses(instruction)
+        found = self.others
+        for kind in self.kinds.values():
+            if not accesses:
+                found |= kind.all
+            for x in accesses:
+                if (x.writes or kind.one.writes) and not _apart(x, kind.one):
+                    shape = _shape(x)
+                    found |= kind.all & ~kind.shapes.get(shape, 0)
+                    for p in _granules(x):
+                        found |= kind.places.get((shape, p), 0)
+        return found
+
+
+@attrs.define(eq=False)
+class _Kind:
+    """Accesses of which `_apart` says the same as of `one`: by their shapes, and their places."""
+
+    one: Access
+    all: int = 0
+    shapes: dict[object, int] = attrs.field(factory=dict)
+    places: dict[tuple[object, int], int] = attrs.field(factory=dict)
+
+
+_GRANULE = 4  # bits: places 16 bytes apart are looked up one by one
+_LARGEST = 1024  # bytes of an access whose places are
+
+
+def _shape(x: Access) -> tuple[object, ...] | None:
+    """What addresses at a known distance from each other have in common; None: not looked up."""
+    a = x.address
+    if a is None or x.size is None or not 0 < x.size <= _LARGEST or a.modulus < 16:
+        return None
+    return a.terms, a.modulus, a.bits
+
+
+def _granules(x: Access) -> Iterable[int]:
+    """Which places an access touches, of those that have its shape."""
+    if _shape(x) is None:
+        return ()
+    a, size = x.address, x.size
+    assert a is not None
+    assert size is not None
+    first = a.constant % (1 << a.modulus)
+    most = (1 << a.modulus >> _GRANULE) - 1
+    return [p & most for p in range(first >> _GRANULE, (first + size - 1 >> _GRANULE) + 1)]
 
 
 def _motion(

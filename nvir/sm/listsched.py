@@ -21,7 +21,7 @@ from heapq import heappop, heappush
 
 import attrs
 
-from nvir.analysis.alias import AliasAnalysis
+from nvir.analysis.alias import AliasAnalysis, Passed
 from nvir.analysis.analyses import Analyses
 from nvir.ir import Block, Function, Instruction
 from nvir.sm.latency import edge_latency
@@ -121,30 +121,38 @@ def _register_order(
 def _memory_order(
     operations: Sequence[MachineInstruction], profile: Profile, alias: AliasAnalysis | None
 ) -> list[Dependence]:
+    """Accesses that may meet, in their order; without what others between them order already."""
     edges: list[Dependence] = []
     barrier: int | None = None
     since: list[int] = []  # accesses after the last barrier
+    parts: dict[Instruction, int] = {}  # those of one instruction, as bits like all below
+    passed: Passed | None = None
+    reach: dict[int, int] = {}  # what each of those comes after, by its place there
     for n, op in enumerate(operations):
         f = op.parent.form
         if not is_memory(profile, op):
             continue
-        if f.sync or f.pinned or f.is_call:
-            edges += [(m, n, 1) for m in since]
-            if barrier is not None:
-                edges.append((barrier, n, 1))
-            barrier, since = n, []
-            continue
         if barrier is not None:
             edges.append((barrier, n, 1))
-        for m in since:
-            other = operations[m].parent
-            if other is op.parent:
-                edges.append((m, n, 1))
-            elif f.writes or other.form.writes:
-                if alias is None:
-                    alias = Analyses.of(_function_of(op.parent)).alias
-                if alias.depend(other, op.parent):
-                    edges.append((m, n, 1))
+        if f.sync or f.pinned or f.is_call:
+            edges += [(m, n, 1) for m in since]
+            barrier, since, parts, passed = n, [], {}, None
+            continue
+        if passed is None:
+            alias = alias or Analyses.of(_function_of(op.parent)).alias
+            passed = Passed(alias)
+        own, after = parts.get(op.parent, 0), 0
+        open_ = passed.before(op.parent) | own
+        while open_:
+            m = open_.bit_length() - 1
+            open_ ^= 1 << m
+            if own >> m & 1 or passed.alias.depend(passed.instructions[m], op.parent):
+                edges.append((since[m], n, 1))
+                after |= 1 << m | reach[m]
+                open_ &= ~after
+        reach[len(since)] = after
+        parts[op.parent] = own | 1 << len(since)
+        passed.add(op.parent)
         since.append(n)
     return edges
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import nvir
 from nvir.analysis.affine import AffineForms
-from nvir.analysis.alias import NEVER, Alias, AliasAnalysis, Distance
+from nvir.analysis.alias import NEVER, Alias, AliasAnalysis, Distance, Passed
 from nvir.ir import Function, Instruction
 
 HEAD = """.version 8.0
@@ -211,3 +211,39 @@ def test_distances_are_what_enumeration_finds(seed: int) -> None:
         assert found == meets[0]
     else:
         assert found is None or found >= 100
+
+
+PLACES = ("[%rd1+{}]", "[%rd2+{}]", "[%rd3+{}]", "[%rd4+{}]", "[table+{}]", "[{}]")
+SHARED = ("[tile+{}]", "[other+{}]", "[dyn+{}]", "[%r5+{}]", "[%r6+{}]")
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_what_has_passed_is_found_as_by_asking_each(rng) -> None:
+    lines = ["add.s64 %rd3, %rd1, 36; mul.wide.u32 %rd4, %r9, 4; add.s64 %rd4, %rd4, %rd1;",
+             "mov.u32 %r5, tile; add.u32 %r6, %r9, %r5;"]
+    for _ in range(30):
+        space, places = rng.choice((("global", PLACES), ("shared", SHARED), ("", PLACES[:4])))
+        width, values = rng.choice(
+            (("u8", "%r1"), ("u32", "%r1"), ("v4.u32", "{%r1, %r2, %r3, %r4}")))
+        at = rng.choice(places).format(rng.randrange(0, 96, 16 if width[0] == "v" else 4))
+        dot = f".{space}" if space else ""
+        store = f"st{dot}.{width} {at}, {values};"
+        lines.append(rng.choice((f"ld{dot}.{width} {values}, {at};", store, store, "membar.gl;")))
+    alias, f = parse("\n".join(lines))
+    passed = Passed(alias)
+    for n, i in enumerate(memory(f)):
+        true = {m for m in range(n) if alias.depend(passed.instructions[m], i)}
+        bits = passed.before(i)
+        assert all(bits >> m & 1 for m in true)
+        assert passed.meets(i) == bool(true)
+        passed.add(i)
+
+
+def test_of_many_at_other_places_none_is_asked() -> None:
+    alias, f = parse("\n".join(f"st.global.u32 [%rd1+{16 * k}], 0;" for k in range(50)))
+    passed = Passed(alias)
+    for i in memory(f):
+        assert passed.before(i) == 0
+        passed.add(i)
+    assert passed.before(memory(f)[7]) == 1 << 7

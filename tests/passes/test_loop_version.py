@@ -12,6 +12,7 @@ from nvir.analysis.analyses import Analyses
 from nvir.ir.cfg import successors
 from nvir.passes.driver import Driver, Settings
 from nvir.passes.loop.simplify.plain_test import plain_test
+from tests.effort import effort
 
 HEAD = """
 .version 8.0
@@ -235,3 +236,17 @@ L:
 """
     done = Driver(Settings(check=True)).run(nvir.read_ptx(text), "loop-version")
     assert [x.name for x in done.remarks] == ["NotVersionedAddress"]
+
+
+@pytest.mark.parametrize("name", ["loop-version", "loop-vectorize-memory"])
+def test_accesses_of_one_object_cost_no_more_each_where_there_are_more(name):
+    def work(n):
+        body = "".join(
+            f"ld.global.u32 %r6, [%rd1+{16 * k}]; st.global.u32 [%rd1+{16 * k + 8}], %r6;"
+            for k in range(n))
+        module = nvir.read_ptx(f"{HEAD}mov.u32 %r5, 0;\nL:\n{body}\nadd.s32 %r5, %r5, 1;\n"
+                               "setp.lt.s32 %p1, %r5, %r1;\n@%p1 bra L;\nret;\n}\n")
+        return effort(lambda: nvir.run_passes(module, name))
+
+    work(20)
+    assert work(400) < 5 * work(100)

@@ -111,3 +111,12 @@ def test_the_work_grows_as_the_operations_do_however_many_are_ready(limit):
 
     work(100)
     assert work(2_000) < 5 * work(500)
+
+
+def test_stores_to_places_of_one_object_cost_no_more_each_where_there_are_more():
+    def work(n):
+        block = block_of("".join(f"st.global.u32 [%d1+{4 * k}], %r1;" for k in range(n)))
+        return effort(lambda: list_schedule(block, profile("sm_80")))
+
+    work(100)
+    assert work(2_000) < 5 * work(500)

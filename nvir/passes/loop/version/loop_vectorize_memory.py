@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import attrs
 
 from nvir.analysis.affine import Affine
-from nvir.analysis.alias import AliasAnalysis
+from nvir.analysis.alias import AliasAnalysis, Passed
 from nvir.analysis.analyses import Analyses
 from nvir.ir.block import Block
 from nvir.ir.builder import Builder
@@ -170,7 +170,8 @@ def _gathered(block: Block, alias: AliasAnalysis) -> list[_Places]:
     """Accesses of one kind between which nothing stands in the way, two at least."""
     done: list[_Places] = []
     open_: dict[object, _Places] = {}
-    passed: dict[object, list[Instruction]] = {}  # writes since each was opened: loads move up
+    held: dict[object, Passed] = {}
+    passed: dict[object, Passed] = {}  # writes since each was opened: loads move up
     for i in block:
         f = i.form
         if f.sync or f.is_call or f.pinned or f.name == "unknown":
@@ -179,20 +180,22 @@ def _gathered(block: Block, alias: AliasAnalysis) -> list[_Places]:
             continue
         if not (f.reads or f.writes):
             continue
-        for key, places in list(open_.items()):
-            if any(alias.depend(i, other) for other in places.values()):
+        for key in list(open_):
+            if held[key].meets(i):
                 done.append(open_.pop(key))
         if _is_plain(i):
             kind, at = _place(i, alias)
-            if kind in open_ and any(alias.depend(w, i) for w in passed[kind]):
+            if kind in open_ and passed[kind].meets(i):
                 done.append(open_.pop(kind))
             if kind not in open_:
-                open_[kind], passed[kind] = {}, []
-            open_[kind].setdefault(at, i)
+                open_[kind], held[kind], passed[kind] = {}, Passed(alias), Passed(alias)
+            if at not in open_[kind]:
+                open_[kind][at] = i
+                held[kind].add(i)
         if f.writes:
             for key, places in open_.items():
                 if next(iter(places.values())).form.reads:
-                    passed[key].append(i)
+                    passed[key].add(i)
     done += open_.values()
     return [places for places in done if len(places) > 1]
 

@@ -26,10 +26,12 @@ Source   Allen, Kennedy, "Optimizing Compilers for Modern Architectures", 2001, 
 from __future__ import annotations
 
 import enum
+from bisect import bisect_right
 from collections.abc import Iterable
 
 import attrs
 
+from nvir.analysis.alias import AliasAnalysis
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import TripCount, constant_of, trip_count
 from nvir.ir.block import Block
@@ -172,25 +174,14 @@ def _look(loop: Loop) -> tuple[tuple[Against, str] | None, _Found | None]:
     alias = Analyses.of(header.function).alias
     sums = _sums(loop, code, touched)
     summed = {n for some in sums for n in some}
-    pairs = [
-        (a, b) for k, a in enumerate(touched) for b in touched[k + 1 :]
-        if (reorders(code[a], code[b]) or (code[a].form.writes and summed & {a, b}))
-        and may_meet(code[a], code[b], loop, alias)
-        and not any(a in s and b in s for s in sums)
-    ]
-    later = [
-        b for k, a in enumerate(touched) for b in touched[k:]
-        if reorders(code[a], code[b]) and may_meet_later(code[a], code[b], loop, alias)
-        and not any(b in s for s in sums)
-    ]
-    if not pairs and not later:
-        return (Against.NOTHING, ""), None
     like: dict[Value, list[int]] = {}
     for n in touched:
         like.setdefault(place(code[n])[0], []).append(n)
     first = {n: some[0] for some in like.values() for n in some}
-    pairs = list(dict.fromkeys((first[a], first[b]) for a, b in pairs))
-    moves = list(dict.fromkeys(first[b] for b in later))
+    pairs = _pairs(loop, code, touched, first, sums, alias)
+    moves = _moves(loop, code, touched, first, summed, alias)
+    if not pairs and not moves:
+        return (Against.NOTHING, ""), None
     bases = {}
     for some in like.values():
         ends = [place(code[n])[1] + _bytes(code[n]) for n in some]
@@ -202,6 +193,60 @@ def _look(loop: Loop) -> tuple[tuple[Against, str] | None, _Found | None]:
         if found.count <= MOST:
             return None, found
     return (Against.MANY, str(found.count)), None
+
+
+def _by_base(code: list[Instruction], touched: list[int]) -> list[list[int]]:
+    found: dict[int, list[int]] = {}
+    for n in touched:
+        found.setdefault(id(place(code[n])[0]), []).append(n)
+    return list(found.values())
+
+
+def _pairs(
+    loop: Loop, code: list[Instruction], touched: list[int], first: dict[int, int],
+    sums: list[list[int]], alias: AliasAnalysis,
+) -> list[tuple[int, int]]:
+    """Accesses with different bases whose order only run time allows to change: the first with
+    each base stand for all."""
+    summed = {n: k for k, some in enumerate(sums) for n in some}
+    bases = _by_base(code, touched)
+    own = {n: some for some in bases for n in some}
+    found: dict[tuple[int, int], None] = {}
+    for a in touched:
+        hits = []
+        for some in bases:
+            if some is own[a] or (first[a], first[some[0]]) in found:
+                continue
+            hit = next((
+                b for b in some[bisect_right(some, a):]
+                if (reorders(code[a], code[b])
+                    or (code[a].form.writes and (a in summed or b in summed)))
+                and may_meet(code[a], code[b], loop, alias)
+                and (a not in summed or summed[a] != summed.get(b))
+            ), None)
+            if hit is not None:
+                hits.append(hit)
+        found |= dict.fromkeys((first[a], first[b]) for b in sorted(hits))
+    return list(found)
+
+
+def _moves(
+    loop: Loop, code: list[Instruction], touched: list[int], first: dict[int, int],
+    summed: set[int], alias: AliasAnalysis,
+) -> list[int]:
+    """The first access with each base of which some may meet in different iterations."""
+    hits = []
+    for some in _by_base(code, touched):
+        if all(alias.is_steady(code[some[0]], code[n], loop) for n in some):
+            continue
+        hit = next((
+            (a, b) for k, a in enumerate(some) for b in some[k:]
+            if b not in summed and reorders(code[a], code[b])
+            and may_meet_later(code[a], code[b], loop, alias)
+        ), None)
+        if hit is not None:
+            hits.append(hit)
+    return list(dict.fromkeys(first[b] for _, b in sorted(hits)))
 
 
 def _grouped(
