@@ -8,6 +8,7 @@ instruction: their result is another name of the operand. An error costs its lin
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from typing import Any
 
 from nvir.ir import (
@@ -83,6 +84,8 @@ class DefinitionReader(Grammar):
         self.literals: dict[tuple[Type, str], Value] = reader.literals
         self.current: Block | None = None
         self.broken = False
+        self.own: Counter[str] | None = None  # how often the body has each token, once asked
+        self.extent = (0, 0)
         self.line = 0  # from 0
 
     def arguments(self, tokens: list[str]) -> None:
@@ -99,7 +102,7 @@ class DefinitionReader(Grammar):
     def read(self, k: int, end: int) -> None:
         """Read the tokens from `k` up to the closing brace at `end`."""
         t, first = self.t, self.text.first
-        self.k = k
+        self.k, self.extent = k, (k, end)
         self.line = self.text.line_of(k)
         while self.k < end:
             self.start = start = self.k
@@ -424,6 +427,13 @@ class DefinitionReader(Grammar):
         if self.k == at + 1 and t.__class__ is IntType:
             self.literals[t, token] = made
         return made
+
+    def written(self, local: bool) -> Counter[str]:
+        if not local:
+            return super().written(local)
+        if self.own is None:
+            self.own = Counter(self.t[slice(*self.extent)])
+        return self.own
 
     def value_of(self, t: Type) -> Any:
         if t is not LABEL:

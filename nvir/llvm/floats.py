@@ -10,13 +10,15 @@ from nvir.ir.types import BFLOAT, FP128, HALF, FloatType
 
 _SPECIAL = re.compile(r"([-+])(inf|[qs]?nan)(?:\(0x([0-9A-Fa-f]+)\))?\Z").match
 _HEX = re.compile(r"0x[HRKLM]?[0-9A-Fa-f]+\Z").match
+_PRINTED = re.compile(r"[-+]?\d\.\d{6}e[-+]\d{2,}\Z", re.ASCII).match
 _DECIMAL = re.compile(r"[-+]?\d+\.\d*(?:[eE][-+]?\d+)?\Z", re.ASCII).match
 
 
 def float_bits(t: FloatType, token: str) -> int | None:
     """The bit pattern of a literal, or None where it is none of that type.
 
-    Decimal numbers are rounded to the type; `0x…` is a double, and must be exact in it; `0xH`,
+    Decimal numbers are exact, but for doubles and for what newer LLVM prints, seven digits and an
+    exponent (`1.000000e-01`), which are rounded; `0x…` is a double, exact in the type; `0xH`,
     `0xR`, `0xL` are the patterns of half, bfloat and fp128 (low word first). Newer LLVM prints
     `f0x…`, the pattern of the type itself, `+inf`, `+qnan`, and `+nan(0x…)` with the payload.
     """
@@ -33,7 +35,7 @@ def float_bits(t: FloatType, token: str) -> int | None:
     if x in (float("inf"), -float("inf")):
         return None
     exact = double_to(t, int.from_bytes(binary.pack("<d", x), "little"))
-    return _rounded(t, token) if exact is None else exact
+    return _rounded(t, token) if exact is None and _PRINTED(token) else exact
 
 
 def _rounded(t: FloatType, token: str) -> int | None:

@@ -8,10 +8,11 @@ and token. Casts between pointer types of one space vanish.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any, NoReturn
 
 import nvir.ir.opcodes.nvvm  # noqa: F401  # fills the table
-from nvir.ir import NVVM, Function, Symbol, Value, constant, undef
+from nvir.ir import NVVM, Function, Instruction, Symbol, Value, constant, undef
 from nvir.ir import types as ty
 from nvir.ir.nvvm_values import ConstantExpr, poison
 from nvir.ir.text.datum import MAX_DEPTH
@@ -159,11 +160,33 @@ class Grammar:
     def use_list_order(self) -> None:
         """`uselistorder T v, { 1, 0 }`: the order of uses is dropped, the indices are checked."""
         self.k += 1
-        self.value_of(self.type())
-        self.order_indices()
+        t = self.type()
+        at = self.k
+        v = self.value_of(t)
+        one = self.k == at + 1
+        count = self.order_indices()
+        most = self._uses(at, v) if one else None
+        if most is not None and most < count:
+            raise Stop(f"{count} indices for '{self.t[at][:40]}', which has {most} uses", at)
 
-    def order_indices(self) -> None:
-        """`, { 1, 0 }`"""
+    def _uses(self, at: int, v: Any) -> int | None:
+        """How many uses a value has at most, an order of which has been read from `at`: it is
+        written for each, in the order, and where it is defined. None for what has no one text."""
+        token = self.t[at]
+        times, here = self.written(token[0] == "%"), self.t[at:self.k].count(token)
+        if _INTEGER(token):
+            implied = times["zeroinitializer"] if token == "0" else (
+                times["alloca"] if token == "1" else 0)
+            return None if any(map(_HEX, times)) else (
+                times[token] - here + implied + self.text.folded)
+        if token[0] not in "%@":
+            return None
+        numbered = token[1:].isdigit()  # such an instruction need not name itself
+        defined = token[0] == "@" or (isinstance(v, Instruction) and not numbered)
+        return times[token] - here - defined
+
+    def order_indices(self) -> int:
+        """`, { 1, 0 }`: how many they are."""
         self.expect(",")
         at = self.k
         self.expect("{")
@@ -176,6 +199,11 @@ class Grammar:
             raise Stop("an order has two indices at least", at)
         if sorted(indices) != [*range(len(indices))] or indices == sorted(indices):
             raise Stop("an order has each index once, and changes something", at)
+        return len(indices)
+
+    def written(self, local: bool) -> Counter[str]:
+        """Hook: how often each token is written, in the function if local, or in the text."""
+        return self.text.written
 
     def value_of(self, t: ty.Type) -> Any:
         """Hook: a value of type `t` at `k`; outside of functions a constant."""
@@ -399,7 +427,8 @@ class Grammar:
         elif isinstance(t, ty.FloatType) and _FLOAT(token):
             bits = float_bits(t, token)
             if bits is None:
-                raise Stop(f"'{token[:40]}' is no {t}", at)
+                exact = ", or not exactly one" if "." in token else ""
+                raise Stop(f"'{token[:40]}' is no {t}{exact}", at)
             return constant(t, bits)
         elif token[:2] == 'c"' and isinstance(t, ty.ArrayType) and t.element is ty.I8:
             data = bytes_in(token[1:])

@@ -17,7 +17,8 @@ from __future__ import annotations
 import functools
 import re
 from bisect import bisect_left, bisect_right
-from itertools import accumulate, chain
+from collections import Counter
+from itertools import accumulate, chain, pairwise
 
 from nvir.ir.errors import Diagnostic
 
@@ -54,6 +55,12 @@ _GLUE = (*"%@$c",)  # before a string, part of its token
 END = ""  # the token behind the last one
 
 
+_FOLDED = frozenset((
+    "trunc", "add", "sub", "mul", "shl", "xor", "nuw", "nsw", "bitcast", "extractelement",
+    "and", "or", "lshr", "ashr", "zext", "sext", "select", "udiv", "sdiv", "urem", "srem", "exact",
+))
+
+
 class Stop(Exception):
     """An entity or instruction cannot be read, for what stands at token `at`. Never leaves the
     room. `unsupported` tells that nvir knows what it is and does not take it, `behind` that the
@@ -82,6 +89,16 @@ class Text:
             self._scan()
         self.count = len(self.tokens)
         self.tokens += (END,) * 8  # looking ahead needs no care
+
+    @functools.cached_property
+    def written(self) -> Counter[str]:
+        """How often each token is written."""
+        return Counter(self.tokens)
+
+    @functools.cached_property
+    def folded(self) -> int:
+        """How many numbers constant expressions may make at most."""
+        return sum(b == "(" and a in _FOLDED for a, b in pairwise(self.tokens))
 
     def _scan(self) -> bool:
         """Fill `tokens` and `first`; tell whether a string is not closed in its line."""

@@ -6,8 +6,9 @@ Method   Tokens first (lexer.py). Then three sweeps: over the top level, which m
          line stands for itself, so all errors of a file are told at once.
 Cost     Linear; about seven times what LLVM's own parser takes (benchmarks/llvm_text.py).
 
-Taken although LLVM 19 refuses them: decimals that are not exact in their type, rounded to the
-nearest: LLVM 24 writes `float -3.236090e-03` so, and has words such as `+qnan` and `f0x…`.
+Taken although LLVM 19 refuses them: decimals of seven digits and an exponent that are not exact in
+their type, rounded to the nearest: LLVM 24 writes `float -3.236090e-03` so, and has words such as
+`+qnan` and `f0x…`. `float 0.1` is refused.
 
 Read and dropped, for the meaning does not hang on it: comments, `source_filename`, preemption and
 visibility words, calling conventions but `ptx_kernel`, comdats, use-list orders, summaries.

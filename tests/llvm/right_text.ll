@@ -571,3 +571,23 @@ define i32 @f(ptr %p) {
   ret i32 %x
 }
 !0 = !{}
+;;; uselistorder: as many as there are uses
+@a = global i32 7
+@b = global ptr @a
+@c = global ptr @a
+define i32 @f(i32 %p) {
+  %x = add i32 %p, 7
+  %1 = mul i32 %x, %x
+  ret i32 %1
+  uselistorder i32 %x, { 1, 0 }
+}
+define i32 @one() {
+  %m = alloca i32
+  %n = alloca i32
+  store i32 4, ptr %m
+  store i32 4, ptr %n
+  ret i32 0
+}
+uselistorder ptr @a, { 1, 0 }
+uselistorder i32 7, { 1, 0 }
+uselistorder i32 1, { 1, 0 }

@@ -75,10 +75,17 @@ def test_hexadecimal_integers(token, value):
     assert variable(read_ll(f"@x = global i16 {token}\n"), "x").init.value == value
 
 
-@pytest.mark.parametrize("text", ["0.1", "1.002960e+00", "1.0e-45", "3.4028235e38", "-1.0e-40"])
-def test_decimals_round_to_their_type(text):
+@pytest.mark.parametrize("text", ["1.000000e-01", "1.002960e+00", "1.401298e-45", "-9.999946e-41",
+                                  "0.5", "16777216.0", "0.10000000149011612"])
+def test_decimals_that_are_exact_or_printed_by_llvm_round_to_their_type(text):
     wanted = struct.unpack("<I", struct.pack("<f", float(text)))[0]
     assert float_bits(FLOAT, text) == wanted
+
+
+@pytest.mark.parametrize("text", ["0.1", "-0.1", "1.0e-45", "3.4028235e38", "16777217.0",
+                                  "1.00000e-01", "1.000000e+39"])
+def test_other_decimals_must_be_exact(text):
+    assert float_bits(FLOAT, text) is None
 
 
 @pytest.mark.parametrize(("text", "bits"), [

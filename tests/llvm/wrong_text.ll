@@ -4484,3 +4484,34 @@ define i32 @f(ptr %p) {
 !0 = !{!1, null}
 !1 = distinct !{!1, !2}
 !2 = distinct !{!2}
+;;; uselistorder: a number without uses
+uselistorder i32 0, { 1, 0 }
+;;; uselistorder: a number of one use
+define i32 @f(i32 %a) {
+  %x = add i32 %a, 7
+  ret i32 %x
+}
+uselistorder i32 7, { 1, 0 }
+;;; uselistorder: a number of one use that is an index, too
+define i32 @f(i32 %a) {
+  %x = add i32 %a, 1
+  ret i32 %x
+}
+uselistorder i32 1, { 1, 0 }
+;;; uselistorder: a variable of one use
+@a = global i32 0
+@b = global ptr @a
+uselistorder ptr @a, { 1, 0 }
+;;; uselistorder: an instruction of one use
+define i32 @f(i32 %a) {
+  %x = add i32 %a, 7
+  ret i32 %x
+  uselistorder i32 %x, { 1, 0 }
+}
+;;; float literal: a decimal between two numbers
+define float @f(float %x) {
+  %r = fadd float %x, 0.1
+  ret float %r
+}
+;;; half literal: a decimal between two numbers
+@x = global half 0.1
