@@ -113,6 +113,17 @@ def together(real: KernelTuning, model: KernelTuning) -> Iterator[tuple[float, f
                    theirs[c.settings] / model.candidates[0].cycles.full)
 
 
+def in_order(pairs: Sequence[tuple[float, float]]) -> list[float]:
+    """Of each two candidates whose real cycles differ by more than WORSE: 1 where the prediction
+    puts them in the same order, 0.5 where it has both alike."""
+    out = []
+    for n, (x, y) in enumerate(pairs):
+        for z, w in pairs[:n]:
+            if max(x, z) > WORSE * min(x, z):
+                out.append(0.5 if y == w else float((x > z) == (y > w)))
+    return out
+
+
 def same(path: Path, module: nvir.Module, kernel: str) -> str:
     """How a changed kernel compares with the original in the interpreter."""
     original = nvir.read_ptx(path)
@@ -200,7 +211,7 @@ def walk(given: argparse.Namespace) -> tuple[list[Any], ...]:
                 pairs = list(together(a, b))
                 here = [x for x, _ in pairs]
                 if len(pairs) > 3 and max(here) > min(here) * TIE:
-                    ranks.append(rank(here, [y for _, y in pairs]))
+                    ranks.append((rank(here, [y for _, y in pairs]), in_order(pairs)))
         with contextlib.suppress(nvir.NvirError):
             outcomes += [(path.name, o) for o in emitted(path, module, found, profile)]
         print(f"{path.name[-60:]:60} {loops:3} loops, {times[-1][0]:.1f} s", flush=True)
@@ -214,8 +225,8 @@ def mean(x: Sequence[float]) -> float:
 
 
 def summary(
-    rows: list[dict[str, Any]], ranks: list[float], outcomes: list[tuple[str, str]],
-    times: list[tuple[float, int]],
+    rows: list[dict[str, Any]], ranks: list[tuple[float, list[float]]],
+    outcomes: list[tuple[str, str]], times: list[tuple[float, int]],
 ) -> None:
     eligible = [r for r in rows if r["eligible"]]
     winners = [r for r in eligible if r["best"] < 1 / WORSE]
@@ -233,8 +244,11 @@ def summary(
               f"{mean([x for x, _ in loops]):.4f}; {len(won)} with a winner: "
               f"{mean([x for x, _ in won]):.3f}")
     if ranks:
-        print(f"rank correlation of predicted with real cycles, {len(ranks)} kernels: mean "
-              f"{statistics.fmean(ranks):.2f}, median {statistics.median(ranks):.2f}")
+        each = [r for r, _ in ranks]
+        two = [x for _, some in ranks for x in some]
+        print(f"rank correlation of predicted with real cycles, {len(each)} kernels: mean "
+              f"{statistics.fmean(each):.2f}, median {statistics.median(each):.2f}; of {len(two)} "
+              f"pairs over {WORSE} apart {statistics.fmean(two or [0]):.1%} in the same order")
     kinds: dict[str, int] = {}
     for name, o in outcomes:
         kinds[o if o in ("equal", "not run") else "other"] = 1 + kinds.get(

@@ -43,7 +43,7 @@ def predicted_body(
 
     `timed`: for its cycles. What hardly fits its registers is predicted in an order in which each
     load waits for the use before it; the assembler finds one that fits and has loads under way.
-    What a phi is handed in another register is moved there.
+    What a phi is handed in another register is moved there; what two pipes can do is put on one.
     """
     p = predict(function, profile, factors, live=live)
     g = generation(profile.capability)
@@ -60,7 +60,10 @@ def predicted_body(
     for n, (region, order) in enumerate(zip(code.regions, orders, strict=True)):
         made = BodyBlock(n)
         for op in order:
-            made.instructions += _instructions(op, p, found, profile, leaves)
+            new = _instructions(op, p, found, profile, leaves)
+            if timed:
+                _choose_pipes(new, made.instructions[-1:], op, profile)
+            made.instructions += new
         if timed:
             _hand_over(made.instructions, region, order, p, found)
         inside = set(region.blocks)
@@ -162,6 +165,36 @@ def _hand_over(
         if to is not None and source is not None and to != source:
             at = len(made) - 1 if ends else len(made)
             made.insert(at, BodyInstruction("MOV", (to,), (source,)))
+
+
+def _choose_pipes(
+    new: list[BodyInstruction], last: list[BodyInstruction], op: Op, profile: Profile,
+) -> None:
+    """Put moves, sums and shifts of one operation on the integer or the multiplying pipe.
+
+    As ptxas 13.0 was seen to on the half "choose" (sm_80, sm_90): a move of a register (nine of
+    ten) and a difference of two are multiplications; so are moves of literals, sums of two
+    registers, high halves and shifts to the left by a literal, but right behind one. Sums with a
+    literal are not.
+    """
+    for i in new:
+        free = not last or _pipe(profile, last[0].opcode) != "FMA"
+        registers = sum(s.file == VECTOR for s in i.reads)
+        form = op.parent.form.name
+        if i.opcode == "MOV" and (registers or free):
+            i.opcode = "IMAD.MOV"
+        elif i.opcode == "IADD" and len(new) == 1:
+            both = registers == 2 and (form == "sub" or free)
+            i.opcode = "IMAD.IADD" if both else "IADD3"
+        elif i.opcode == "IADD3.X" and free:
+            i.opcode = "IMAD.X"
+        elif i.opcode == "SHF" and form == "shl" and registers == 1 and free:
+            i.opcode = "IMAD.SHL"
+        last = [i]
+
+
+def _pipe(profile: Profile, opcode: str) -> str:
+    return profile.operation(opcode).pipes[0] if profile.has(opcode) else ""
 
 
 def _exits(function: Function) -> set[Block]:

@@ -217,8 +217,30 @@ def test_the_next_load_takes_the_register_of_the_last_in_code_that_is_timed():
     load, fused = code[names.index("LDG")], code[names.index("FFMA")]
     assert names.index("FFMA") < names.index("LDG")
     assert set(load.writes) <= set(fused.reads)
-    assert "MOV" not in names
+    assert not any(i.opcode.endswith("MOV") for i in code)
     assert names[-1] == "BRA"
+
+
+@pytest.mark.parametrize(("statement", "made"), [
+    ("mov.b32 %r2, %r1; xor.b32 %r1, %r1, %r3;", "IMAD.MOV"),  # of a register
+    ("sub.s32 %r2, %r1, %r3;", "IMAD.IADD"),
+    ("add.s32 %r2, %r1, %r3;", "IMAD.IADD"),
+    ("mul.lo.s32 %r4, %r1, %r3; add.s32 %r2, %r1, %r3; xor.b32 %r2, %r2, %r4;", "IADD3"),
+    ("add.s32 %r2, %r1, 5;", "IADD3"),  # a literal
+    ("shl.b32 %r2, %r1, 3; xor.b32 %r2, %r2, %r1;", "IMAD.SHL"),
+    ("shl.b32 %r2, %r1, %r3;", "SHF"),
+])
+def test_what_two_pipes_can_do_is_on_that_of_the_assembler_in_code_that_is_timed(statement, made):
+    text = UNKNOWN.partition(".visible")[0] + """.visible .entry k(.param .u64 p) {
+  .reg .b32 %r<9>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1]; ld.global.u32 %r3, [%rd1+4];
+  STATEMENT
+  st.global.u32 [%rd1], %r2; st.global.u32 [%rd1+4], %r1; ret;
+}"""
+    _, k = kernel_of(text.replace("STATEMENT", statement.replace("; ", ";\n")))
+    for timed in (True, False):
+        (block, *_) = predicted_body(k, SM_80, timed=timed).blocks
+        assert (made in {i.opcode for i in block.instructions}) == (timed or made == "SHF")
 
 
 @needs_ptxas
