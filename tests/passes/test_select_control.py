@@ -304,6 +304,29 @@ define ptx_kernel void @k(ptr addrspace(1) %p, ptr addrspace(1) %out) {{
 }}""", [np.arange(0, 256, dtype=np.uint8), np.zeros(256, np.uint8)])
 
 
+@pytest.mark.parametrize("type", ["i8", "i16"])
+@pytest.mark.parametrize("name", ["and", "or", "xor"])
+def test_bits_of_a_part_are_one_operation_on_its_word(name, type):
+    text = f"""{TID}
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %p = getelementptr {type}, ptr addrspace(1) %in, i32 %t
+  %n = mul i32 %t, 7919
+  %v = trunc i32 %n to {type}
+  %x = atomicrmw {name} ptr addrspace(1) %p, {type} %v monotonic
+  %o = getelementptr {type}, ptr addrspace(1) %out, i32 %t
+  store {type} %x, ptr addrspace(1) %o
+  ret void
+}}"""
+    check(text, [np.arange(64, 128, dtype=np.uint8), np.zeros(64, np.uint8)])
+    made = ptx(text)
+    assert f"atom.relaxed.sys.global.{name}.b32" in made
+    assert ".cas" not in made
+    assert ".cas" in ptx(text.replace(f"atomicrmw {name}", "atomicrmw nand"))
+    unused = ptx(text.replace(f"store {type} %x", f"store {type} %v"))
+    assert f"red.relaxed.sys.global.{name}.b32" in unused
+
+
 def test_orders_and_scopes():
     text = ptx("""define void @f(ptr addrspace(1) %p, i32 %x) {
   %a = atomicrmw add ptr addrspace(1) %p, i32 %x syncscope("device") acquire

@@ -4,7 +4,8 @@
     scopes: "" → .sys, "agent" and "device" → .gpu, "workgroup" and "block" → .cta, "cluster"
 
 What `atom` does not do itself (nand, floating minimum, 8 bits, doubles of float …) is a loop
-around `atom.cas` on the containing word. An operation whose result nobody reads is `red`.
+around `atom.cas` on the containing word; and, or and xor of 8 or 16 bits are one operation on
+the word. An operation whose result nobody reads is `red`.
 
 Source: PTX ISA, "Memory Consistency Model", `atom`, `red`, `fence`; LLVM NVPTX.
 """
@@ -42,6 +43,7 @@ _DIRECT = {
     "xchg": ("exch", "b"), "max": ("max", "s"), "min": ("min", "s"), "umax": ("max", "u"),
     "umin": ("min", "u"), "uinc_wrap": ("inc", "u"), "udec_wrap": ("dec", "u"),
 }
+_BITWISE = frozenset(("and", "or", "xor"))  # leave the bits of others as they are, given 1 or 0
 
 
 _SIZES = (8, 16, 32, 64)
@@ -139,6 +141,8 @@ def modify(
         what, x = "add", s.op(f"neg.s{bits}", s.reg(x, f"b{bits}"))
     if what == "fsub" and t.name == "double":  # a sum of f32 would flush subnormals
         what, x = "fadd", negative(s, "f64", x)
+    if bits < 32 and what in _BITWISE:
+        return _bits_in_word(s, a, what, t, x, how, used)
     direct = _float_direct(s, t) if what == "fadd" else _direct(what, bits)
     if direct is None:
         return _loop(s, a, what, t, x, how)
@@ -231,13 +235,27 @@ def _compare_and_swap(
     return old
 
 
-def _word_of(s: Selector, a: AddressParts) -> tuple[AddressParts, Value, Value]:
-    """The aligned 32-bit word that holds a byte, the byte's shift in it, and its mask."""
+def _bits_in_word(
+    s: Selector, a: AddressParts, what: str, t: Type, x: Value, how: str, used: bool
+) -> Parts:
+    """An operation on 8 or 16 bits that is one on their word."""
+    word, shift, mask = _word_of(s, a, t.bits)
+    wide = s.op("cvt.u32.u16", s.reg(zext(s, x, t.bits), "b16"))
+    moved = s.op("shl.b32", wide, shift)
+    if what == "and":
+        moved = s.op("or.b32", moved, s.op("not.b32", mask))
+    (old,) = modify(s, word, what, int_type(32), moved, how, used)
+    return (s.op("cvt.u16.u32", s.op("shr.u32", old, shift)),) if used else (
+        s.undefined(parts(t)[0]),)
+
+
+def _word_of(s: Selector, a: AddressParts, bits: int = 8) -> tuple[AddressParts, Value, Value]:
+    """The aligned word that holds a byte, or two: the shift in it, and the mask."""
     at = s.register(a)
     word = AddressParts(s.op("and.b64", at, -4), 0, a.space)
     low = s.op("cvt.u32.u64", at)
     shift = s.op("shl.b32", s.op("and.b32", low, 3), 3)
-    return word, shift, s.op("shl.b32", 255, shift)
+    return word, shift, s.op("shl.b32", (1 << bits) - 1, shift)
 
 
 def _in_word(s: Selector, a: AddressParts, what: str, t: Type, x: Value, how: str) -> Parts:
