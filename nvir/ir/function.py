@@ -134,6 +134,14 @@ class Function(Symbol, Displayed):
 
         delete_block(block)
 
+    def take_blocks(self) -> list[Block]:
+        """All blocks, for another function: this one is left without a body."""
+        blocks, self.blocks = self.blocks, []
+        self._rpo, self._back_edges, self._irreducible, self._loops = [], {}, [], None
+        self._names, self._numbers, self.marks, self.known = set(), {}, {}, None
+        self.cfg_state, self.edits = "never", self.edits + 1
+        return blocks
+
     # --------------------------------------------------- CFG annotations
 
     def cfg_changed(self) -> None:

@@ -303,9 +303,7 @@ class _Ready:
 
     def soonest(self) -> int:
         """When the operands of one are there, at the earliest."""
-        if len(self.members) > len(self.coming):
-            return 0
-        return self.coming[0][0]
+        return 0 if len(self.members) > len(self.coming) else self.coming[0][0]
 
     def highest(self) -> tuple[int, int, int]:
         heap = self.by_height

@@ -221,3 +221,20 @@ def test_random_programs(seed):
 @pytest.mark.parametrize("seed", range(400, 500))
 def test_many_random_programs(seed):
     same_program(seed, "sroa,mem2reg,inline,sroa,mem2reg", accepted=True)
+
+
+@pytest.mark.parametrize(("more", "moved"), [
+    ("", True),
+    ("define i32 @h(i32 %x) {\n%r = call i32 @f(i32 %x)\nret i32 %r\n}\n", False),
+    ("@other = alias i32 (i32), ptr @f\n", False),
+    ("@place = addrspace(1) global ptr @f\n", False),
+])
+def test_the_last_caller_takes_the_body_itself(more, moved):
+    """So that a chain of n functions holds n bodies, not as many for each of them."""
+    module = read("define i32 @g(i32 %x) {\n%r = call i32 @f(i32 %x)\nret i32 %r\n}\n" + more
+                  + "define internal i32 @f(i32 %x) {\n%y = mul i32 %x, %x\nret i32 %y\n}\n")
+    body = next(module["f"].instructions())
+    Driver(Settings(check=True)).run(module, "inline")
+    assert all(not i.form.is_call for f in module.functions for i in f.instructions())
+    assert (body.block is not None and body.block.function is module["g"]) == moved
+    assert ("f" in [f.name for f in module.functions]) == ("@f\n" in more)

@@ -77,7 +77,9 @@ class _Inliner:
                 self.calls[callee] = self.calls.get(callee, 0) + 1
         self.sizes: dict[Function, int] = {}
         self.taken: set[Function] = set()
+        self.aliased: set[Function] = set()
         self.recursive: set[Function] = set()
+        self.moved: set[Function] = set()  # to the only one who called
 
     def run(self) -> bool:
         changed = any(callee.blocks for callee in self.calls) and self._inline()
@@ -86,6 +88,7 @@ class _Inliner:
     def _inline(self) -> bool:
         self.sizes = {f: sum(map(len, f.blocks)) for f in self.module.functions}
         self.taken = _addresses_taken(self.module)
+        self.aliased = _aliased(self.module)
         order = components(self.module)
         for group in order:
             if len(group) > 1 or group[0] in callees(group[0]) or group[0] in self.taken:
@@ -110,10 +113,13 @@ class _Inliner:
                 continue
             self.ctx.remark(INLINED, site, callee=str(callee.name), reason=reason)
             self.ctx.count("inlined")
-            inline_call(site, callee)
+            sole = self._is_local(callee) and self.calls[callee] == 1
+            if sole and callee not in self.aliased:
+                self.moved.add(callee)
+            inline_call(site, callee, sole=callee in self.moved)
             self.sizes[caller] += self.sizes[callee]
             self.calls[callee] -= 1
-            for i in callee.instructions():
+            for i in callee.instructions():  # of a body that stays
                 if (inner := called(i)) is not None:
                     self.calls[inner] += 1
             changed = True
@@ -141,13 +147,16 @@ class _Inliner:
         size = self.sizes[callee]
         if self.sizes[caller] + size > MAX_CALLER:
             return False, f"its caller would have more than {MAX_CALLER} instructions"
-        internal = callee.linkage in ("internal", "private") and callee not in self.taken
-        if internal and self.calls[callee] == 1:
+        if self._is_local(callee) and self.calls[callee] == 1:
             return True, "it is called here only"
         limit = self.options.threshold + _bonus(site)
         if size <= limit:
             return True, f"its size {size} is at most {limit}"
         return False, f"its size {size} is above {limit}"
+
+    def _is_local(self, callee: Function) -> bool:
+        """Whether its calls are all that is made of a function."""
+        return callee.linkage in ("internal", "private") and callee not in self.taken
 
     def _remove_uncalled(self) -> bool:
         """Drop internal functions that nothing names any more."""
@@ -156,7 +165,7 @@ class _Inliner:
             gone = [
                 f for f in self.module.functions
                 if f.linkage in ("internal", "private", "linkonce_odr", "linkonce")
-                and f.blocks and not f.is_kernel and not self.calls.get(f)
+                and (f.blocks or f in self.moved) and not f.is_kernel and not self.calls.get(f)
             ]
             if gone:
                 named = _addresses_taken(self.module) | _aliased(self.module)

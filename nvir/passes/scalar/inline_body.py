@@ -9,14 +9,14 @@ from nvir.ir.nvvm import Builder, declare
 from nvir.ir.values import Argument, Constant, Value, constant, undef
 
 
-def inline_call(site: Instruction, callee: Function) -> None:
-    """Put a copy of a function's body in place of a call of it."""
+def inline_call(site: Instruction, callee: Function, *, sole: bool = False) -> None:
+    """Put a copy of a function's body in place of a call of it; of the last one the body itself."""
     block = site.block
     assert block is not None
     caller = block.function
     after = _split_behind(block, site)
     values = {p: _argument(p, v, site) for p, v in zip(callee.params, site.operands, strict=True)}
-    copies = _copy(callee, caller, values, block)
+    copies = _copy(callee, caller, values, block, sole)
     returns: list[tuple[Value, Block]] = []
     for b in copies:
         last = b.terminator
@@ -33,20 +33,19 @@ def inline_call(site: Instruction, callee: Function) -> None:
 
 
 def _copy(
-    callee: Function, caller: Function, values: dict[Argument, Value], block: Block
+    callee: Function, caller: Function, values: dict[Argument, Value], block: Block, sole: bool
 ) -> list[Block]:
     """A copy of a body behind a block of the caller, `values` in place of the parameters."""
-    copy = clone_function(callee)
+    copy = callee if sole else clone_function(callee)
     for old, p in zip(callee.params, copy.params, strict=True):
         p.replace_all_uses_with(values[old])
-    blocks = copy.blocks
+    caller.marks.update(copy.marks)
+    blocks = copy.take_blocks()
     for b in blocks:
         b.function = caller
         b.name = caller.unique_block_name(b.name)
-    caller.marks.update(copy.marks)
     at = caller.blocks.index(block) + 1
     caller.blocks[at:at] = blocks
-    copy.blocks = []
     return blocks
 
 
