@@ -33,6 +33,7 @@ import shutil
 import subprocess
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -245,23 +246,24 @@ def speed(files: list[File]) -> tuple[float, float, int]:
             llvm.parse_assembly(text)
         except RuntimeError:  # an older dialect's
             text = nvir.print_ll(module, "llvm20")
-        ours += best(lambda text=text: nvir.read_ll(text))
-        theirs += best(lambda text=text: llvm.parse_assembly(text))
+        ours += best(nvir.read_ll, lambda text=text: text)
+        theirs += best(llvm.parse_assembly, lambda text=text: text)
         if f.ptx is None:
             continue
         count += sum(1 for g in module.functions for _ in g.instructions())
-        gc.collect()
-        start = time.process_time()
-        nvir.run_passes(module, pipeline(f))
-        passes += time.process_time() - start
+        passes += best(lambda m, f=f: nvir.run_passes(m, pipeline(f)),
+                       lambda f=f: nvir.read_ll(f.text))
     return ours / theirs, count / passes, count
 
 
-def best(work: Any) -> float:
+def best(work: Callable[[Any], Any], given: Callable[[], Any]) -> float:
+    """CPU seconds of the quickest of three runs, each on what `given` makes anew."""
     times = []
     for _ in range(3):
+        it = given()
+        gc.collect()
         start = time.process_time()
-        work()
+        work(it)
         times.append(time.process_time() - start)
     return min(times)
 
