@@ -408,3 +408,15 @@ def test_structs_by_address_are_of_whole_words(given, passed):
     module = nvir.read_ll(text)
     nvir.run_passes(module, "legalize<dialect=llvm20>", verify=True)
     assert nvir.print_ll(module, "llvm20").count(f"byval({passed})") == 2
+
+
+@pytest.mark.parametrize("dialect", ["llvm20", "llvm7"])
+@pytest.mark.parametrize("type", ["i8", "i16"])
+def test_bits_of_a_part_are_changed_by_one_operation_on_its_word(type, dialect):
+    text = f"define {type} @f(ptr %p, {type} %v) {{\n" \
+        f"  %r = atomicrmw NAME ptr %p, {type} %v monotonic\n  ret {type} %r\n}}\n"
+    for name in ("and", "or", "xor", "nand"):
+        m = nvir.read_ll(text.replace("NAME", name))
+        nvir.run_passes(m, f"legalize<dialect={dialect}>")
+        printed = nvir.print_ll(m, dialect)
+        assert (f"atomicrmw {name} " in printed and "i32" in printed) is (name != "nand")

@@ -36,7 +36,7 @@ from nvir.ir.types import (
     int_type,
     pointer,
 )
-from nvir.passes.llvm.narrow_atomics import narrow
+from nvir.passes.llvm.narrow_atomics import narrow, on_word
 
 _BARRIERS = {
     "": "sys", "system": "sys", "device": "gl", "gpu": "gl", "agent": "gl", "cluster": "gl",
@@ -161,6 +161,9 @@ def _rmw(i: Instruction, dialect: str) -> bool:
     operation = i.form.mods[0]
     p, v = i._operands
     t = v.type
+    if isinstance(t, IntType) and t.bits in (8, 16) and operation in ("and", "or", "xor"):
+        on_word(i, operation)
+        return True
     if isinstance(t, IntType) and t.bits < 16:
         narrow(i, split, _COMPUTED[operation], of_failure(i.aux[0]))
         return True

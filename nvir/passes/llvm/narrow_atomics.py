@@ -6,7 +6,7 @@
     do { seen = *word; new = seen with (seen >> shift) + v in its place }
     while (cmpxchg(word, seen, new) fails)
 
-An exchange that compares ends as well where the narrow value is another than expected.
+An exchange that compares ends where the narrow value is another. And, or, xor are one operation.
 
 Source   LLVM's AtomicExpand does the same for targets with words alone.
 """
@@ -42,6 +42,16 @@ class Part:
 
     def put(self, b: Builder, word: Value, value: Value) -> Value:
         return b.or_(b.and_(word, self.others), b.shl(b.zext(value, I32), self.shift))
+
+
+def on_word(i: Instruction, operation: str) -> None:
+    """Rewrite an atomic and, or or xor as one of its word: it leaves others' bits as they are."""
+    (p, v), (ordering, scope, _), b = i.operands, i.aux, Builder.ahead_of(i)
+    part = Part.of(b, p, v.type)
+    moved = b.shl(b.zext(v, I32), part.shift)
+    moved = b.or_(moved, part.others) if operation == "and" else moved
+    old = b.atomic_rmw(operation, part.word, moved, ordering, "", scope, 4)
+    i.replace_with(part.get(b, old))
 
 
 def narrow(i: Instruction, split: Callable[[Block, Instruction], Block],
