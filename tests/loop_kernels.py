@@ -8,15 +8,16 @@ Loops     tested at the top, at the end, under a guard or in the middle; countin
           steps that are literals or registers, by shifts; in 32 and 64 bits, floats, and pointers
           that walk to an end; trip counts that are known, the same for all threads, or not;
           conditions that load; several exits and latches, ways in from the side, nests.
-Bodies    chains of operations on registers written once, whose inputs are invariants (literals,
-          parameters, constants, words of memory, all loaded inside the loop), loop variables or
-          both; addresses affine in the variables of a nest; words carried through local memory;
-          words of memory that may or may not be the same; accumulators; small branches, guarded
-          loads and stores, loads that must not run for all, slow paths that stand behind the
-          kernel's end, traps that nothing reaches; calls; exchanges through shared memory; tiles
-          that all threads fill and read, round by round, some by asynchronous copies.
+Bodies    chains of operations on registers written once, some again with turned operands, whose
+          inputs are invariants (literals, parameters, constants, words of memory, all loaded
+          inside the loop), loop variables or both; addresses affine in the variables of a nest;
+          words carried through local memory; words of memory that may or may not be the same, or
+          overlap in part; accumulators; small branches, guarded loads and stores, loads that must
+          not run for all, slow paths that stand behind the kernel's end, traps that nothing
+          reaches; calls; exchanges through shared memory; tiles that all threads fill and read,
+          round by round, some by asynchronous copies.
 Pairs     neighbours that count alike, the second reading what the first wrote, at distances from
-          -1 to 1, with and without code between them.
+          -1 to 1, with and without code between them, which may read what a loop writes.
 Pragmas   nounroll, now and then.
 
 Loops run 0 to 8 times, inner ones fewer, so that a launch is short.
@@ -87,7 +88,7 @@ class _Loops(_Kernel):
         kinds: list[tuple[Callable[[], None], int]] = [
             (self.chain, 8), (self.wide_chain, 2), (self.accumulate, 4), (self.invariant, 3),
             (self.small_branch, 3), (self.guarded_access, 2), (self.slow_path, 1),
-            (self.some_word, 5), (self.far_word, 2), (self.pick, 3),
+            (self.some_word, 5), (self.part_of_word, 3), (self.far_word, 2), (self.pick, 3),
         ]
         if self.indices:
             kinds.append((self.linear, 5))
@@ -141,9 +142,22 @@ class _Loops(_Kernel):
             return r.choice(("%n", "%me", "%gid", str(r.choice((1, 2, 3, 4, 5, 8, 12, -1, 100)))))
         return self.reg("r")
 
+    def turned(self) -> str:
+        """An operation that does not commute, and again with its operands turned."""
+        r = self.rng
+        a, b = self.atom_register(), self.atom_register()
+        first, second, both = (self.new("v") for _ in range(3))
+        name = r.choice(("sub.s32", "shl.b32", "shr.u32", "shr.s32", "div.s32", "rem.u32"))
+        self.put(f"{name} {first}, {a}, {b};")
+        self.put(f"{name} {second}, {b}, {a};")
+        self.put(f"mad.lo.s32 {both}, {first}, 3, {second};")
+        return both
+
     def operation(self, inputs: list[str]) -> str:
         """One operation of 32 bits on some of the inputs, into a register of its own."""
         r = self.rng
+        if r.random() < 0.08:
+            return self.turned()
         d = self.new("v")
         a = r.choice([x for x in inputs if x.startswith("%")] or ["%me"])
         b, c = r.choice(inputs), r.choice(inputs)
@@ -362,6 +376,24 @@ class _Loops(_Kernel):
             back = f"ld.global.b32 {y}, {first};"
             lines = [store, f"st.global.b32 {second}, {self.reg('r')};", back]
         for line in lines:
+            self.put(line)
+
+    def part_of_word(self) -> None:
+        """Accesses of different widths to the thread's words, which overlap from below and from
+        above: what was read is read again behind a store, or a store comes between two."""
+        r = self.rng
+        at = 8 * r.randrange(4)
+        widths = {8: ("b64", "d"), 4: ("b32", "r"), 2: ("u16", "h")}
+        wide, narrow = r.choice(((8, 4), (8, 2), (4, 2), (8, 8)))
+        places = [(wide, at), (narrow, at + r.choice(range(0, wide, narrow)))]
+        r.shuffle(places)
+        (t, x), (u, y) = (widths[n] for n, _ in places)
+        first, second = (f"[%own+{offset}]" for _, offset in places)
+        load = f"ld.global.{t} {self.reg(x)}, {first};"
+        between = f"st.global.{u} {second}, {self.reg(y)};"
+        again = r.choice((f"ld.global.{t} {self.reg(x)}, {first};",
+                          f"st.global.{t} {first}, {self.reg(x)};"))
+        for line in r.choice(((load, between, again), (between, load), (again, between, load))):
             self.put(line)
 
     def atom_register(self) -> str:
@@ -598,6 +630,10 @@ class _Loops(_Kernel):
         for k in range(count):
             if k and r.random() < 0.15:
                 self.chain()
+            if k and r.random() < 0.15:  # a word that either loop may write
+                v = self.new("v")
+                self.put(f"ld.local.u32 {v}, [depot+{4 * r.randrange(4, 10)}];")
+                self.add_up(v)
             to = sums[k] if sums else self.reg("r")
             self.array_loop(trips if again or not k else "3", guard, to)
         for v in sums:

@@ -91,7 +91,8 @@ def test_a_defect_is_told_once_with_its_seed(
     assert tally.inputs == tally.commits["abc"] == 8
     assert list(tally.defects) == ["KeyError at test_fuzz_inputs.py:attempt"]
     (found,) = (tmp_path / "ptx").iterdir()
-    assert found.read_text().strip() == "bra"
+    assert "bra" in found.read_text()
+    assert len(found.read_text().split()) == 1
     out = capsys.readouterr().out
     assert out.count("reproduce: python -m benchmarks.fuzz --input ptx --seed ") == 1
     assert "DEFECT" in tally.line("ptx")

@@ -123,6 +123,8 @@ def command(
         raise click.UsageError(f"a limit on {' and '.join(sorted(real))} needs --ptxas")
     if style is not None and as_json:
         raise click.UsageError(f"--json or --{style}, not both")
+    if not before or not after:
+        raise click.UsageError("a file has no name: ''")
     if before == STDIO and after == STDIO:
         raise click.UsageError("only one of the two can be standard input")
     if ask_ptxas and STDIO in (before, after):

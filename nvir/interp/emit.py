@@ -273,6 +273,8 @@ class Emitter:
             return self.constant(0, dtype)
         if isinstance(value, SpecialRegister):
             return f"c.special({value.name!r})"
+        if type in ("f16", "bf16", "f32", "f64"):
+            raise unsupported(self.instr, f"the address of {value.name} as a number of type {type}")
         return self.address_of(value, register_dtype(value.type))[0]
 
     def address_of(self, value: Value, dtype: Any = np.uint64) -> tuple[str, str]:

@@ -339,6 +339,8 @@ class DefinitionReader(Grammar):
             self._range(made, held, at)
         elif kind == "!callalign":
             if made.form.is_call:
+                if not all(isinstance(n, int) for n in _integers(held)):
+                    raise Stop("!callalign is a list of numbers", at)
                 made.aux = _with_alignments(made.aux, held)
         elif kind in SCOPES:
             if wrong := self.reader.metadata.alias_problem(kind, held, at):

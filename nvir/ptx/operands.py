@@ -200,7 +200,7 @@ class Operands(Names):
         if "(" in punctuation or not PUNCTUATION.match(punctuation):
             self._odd_operands(m)
             return None
-        canonical = punctuation.replace("%s%s", "%s+%s").replace(",", ", ")
+        canonical = re.sub("%s(?=%s)", "%s+", punctuation).replace(",", ", ")
         if found.terminator:
             f = form(spelling, "%s" if found.name == "brx.idx" else "", guard)
         else:

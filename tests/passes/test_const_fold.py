@@ -296,6 +296,32 @@ def test_branches_stay_where_they_are_not_wanted(check) -> None:
     """)
 
 
+@pytest.mark.parametrize(("start", "leaves"), [("1", False), ("%q", True)])
+def test_a_branch_on_a_phi_that_is_one_number_jumps(start: str, leaves: bool) -> None:
+    """What nothing leads to goes only when nobody names it any more; not if the phi varies."""
+    module = nvir.parse_ir(f"""module ori target sm_80 version 8.0 address_size 64
+kernel @k() {{
+entry:
+  %t: b32 = mov.u32 %tid.x
+  %q: pred = setp.eq.s32 %t, 3
+  bra L
+L:
+  %p: pred = phi [{start}, entry], [%p, M]
+  @%q bra M else N
+N:
+  bra M
+M:
+  @%p bra L else out
+out:
+  ret
+}}
+""")
+    nvir.run_passes(module, "const-fold")
+    nvir.verify(module)
+    blocks = {str(b.name) for b in module.functions[0].blocks}
+    assert ("out" in blocks) == leaves
+
+
 def test_a_loop_whose_variable_stands_still(check) -> None:
     """Optimistic: the phi is 5 because nothing in the loop makes it anything else."""
     check("const-fold", """

@@ -516,3 +516,10 @@ def test_a_function_of_more_phis_or_edges_than_are_wanted_stays_empty():
     short = read_ptx(text, 3)
     assert [len(f.blocks) for f in short.functions] == [0, 1]
     assert "k has more than 3 phis or edges" in str(short.diagnostics[0])
+
+
+@pytest.mark.parametrize("address", ["%rd1 0 0", "%rd1 0 8", "%rd1+4 8"])
+def test_numbers_of_an_address_do_not_run_together(address):
+    """`[%rd1 0 0]` was printed as `[%rd100]`."""
+    store = body(f"st.global.u32 [{address}], %r1; ret;").entry.first
+    assert "%s%s" not in store.form.shape

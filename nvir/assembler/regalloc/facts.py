@@ -198,7 +198,10 @@ def _latency(f: Form) -> int:
 
 def _changes_numbers(f: Form) -> bool:
     """Whether a conversion is between integers and floats, to whole floats, or of doubles."""
-    to, of = (SCALARS[m] for m in f.mods if m in SCALARS)
+    types = [SCALARS[m] for m in f.mods if m in SCALARS]
+    if len(types) != 2:  # a modifier that nvir does not know
+        return False
+    to, of = types
     if to.kind == "f" or of.kind == "f":
         return to.kind != of.kind or 64 in (to.bits, of.bits) or (
             not _WHOLE.isdisjoint(f.mods) and to.bits == of.bits)

@@ -288,6 +288,7 @@ def _replace(function: Function, lattice: Lattice) -> int:
         count += 1
     if gone:
         substitute(gone)
+        lattice.known.update((move, lattice.known[v]) for v, move in gone.items())  # branches ask
         for v in gone:
             assert isinstance(v, Instruction)
             function.marks.pop(v, None)

@@ -292,7 +292,8 @@ def by_delays(body: Body, delays: Mapping[int, int]) -> Staged | None:
         return None
     for n, i in enumerate(body.nodes):
         if is_turned(i) and n not in body.forced:  # next to their readers: they cannot be in flight
-            stages[n] = max(stages[n], min(stages[b] + d for a, b, d in body.deps if a == n))
+            stages[n] = max(stages[n], min(
+                (stages[b] + d for a, b, d in body.deps if a == n), default=0))
     return Staged(body, tuple(stages), (0,) * len(stages), True)
 
 

@@ -1,0 +1,1 @@
+define%struct.Vec@()!!14{call%struct.Vec%cast.5(%struct.Vec%4,%struct.Vec%5),!callalign!36}!36=!{!0}!0=!
