@@ -107,8 +107,9 @@ DEFECTS = (
            "                if other.source == target:\n                    pending[t] = "
            "EdgeCopy(other.type, t, spare)\n", "                pass\n",
            "printer: a cycle of copies loses a value"),
-    Defect("nvir/analysis/alias.py", "return -size_b < distance < size_a",
-           "return 0 <= distance < size_a", "alias: an overlap from below is none"),
+    Defect("nvir/analysis/alias.py",
+           "return (distance + size_b - 1) % modulus < size_a + size_b - 1",
+           "return distance % modulus < size_a", "alias: an overlap from below is none"),
     Defect("nvir/passes/loop/strength_reduce.py", "_nearest_zero(root.growth * iv.step, bits)",
            "_nearest_zero(root.growth * abs(iv.step), bits)", "strength-reduce: steps go up only"),
     Defect("nvir/interp/meaning/integer.py",

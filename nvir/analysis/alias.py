@@ -367,8 +367,6 @@ def _overlap(difference: Affine, size_a: int, size_b: int) -> Alias:
 
 def _hits(distance: int, modulus: int, size_a: int, size_b: int) -> bool:
     """Whether some number congruent to `distance` lies in (-size_b, size_a)."""
-    if modulus == 0:
-        return -size_b < distance < size_a
     return (distance + size_b - 1) % modulus < size_a + size_b - 1
 
 

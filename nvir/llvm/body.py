@@ -340,7 +340,7 @@ class DefinitionReader(Grammar):
         elif kind == "!callalign":
             if made.form.is_call:
                 if not all(isinstance(n, int) for n in _integers(held)):
-                    raise Stop("!callalign is a list of numbers", at)
+                    raise Stop(f"{kind} is a list of numbers", at)
                 made.aux = _with_alignments(made.aux, held)
         elif kind in SCOPES:
             if wrong := self.reader.metadata.alias_problem(kind, held, at):
