@@ -26,7 +26,7 @@ from nvir.ir.module import Module
 from nvir.loading import STDIO
 from nvir.passes import statistics
 from nvir.passes.driver import Driver, Settings
-from nvir.passes.phases import pass_names
+from nvir.passes.phases import check_phase_order, pass_names
 from nvir.passes.pipeline import PRESETS, check_order, parse_pipeline
 from nvir.passes.registry import all_passes
 from nvir.passes.remarks import Remarks
@@ -124,7 +124,11 @@ def command(
             pass_names(name)
     if print_pipeline:
         click.echo(str(steps), err=True)
-    for problem in check_order(steps):
+    problems = check_order(steps)
+    if policy == "documented":  # passes that stand for several phases may come at any of them
+        problems += check_phase_order(
+            s.pass_.phases[0] for s in steps if len(s.pass_.phases) == 1)
+    for problem in problems:
         click.echo(f"warning: {problem}", err=True)
     module, language = read_with_language(file)
     if (verify_each or check) and language == "ptx" and file != STDIO:

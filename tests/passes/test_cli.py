@@ -335,3 +335,17 @@ def test_knobs_that_one_policy_alone_reads_say_so():
     shown = nvir_("knobs", "^UnrollInstLimit$", "--policy", "documented").stdout
     assert "under policy" not in shown
     assert "under policy" not in nvir_("knobs", "^UnrollBudget$").stdout
+
+
+@pytest.mark.seed("PIP-02")
+@pytest.mark.parametrize(("policy", "order", "told"), [
+    ("documented", "loop-unroll,loop-simplify", ["phase 18 should precede phase 22"]),
+    ("documented", "loop-simplify,loop-unroll", []),
+    ("observed", "loop-unroll,loop-simplify", []),
+])
+def test_phases_in_another_order_than_the_notes_have_warn(tmp_path, policy, order, told):
+    (tmp_path / "k.ptx").write_text(PTX)
+    result = CliRunner().invoke(
+        main, ["opt", str(tmp_path / "k.ptx"), "-p", order, "--policy", policy])
+    found = [x for x in result.stderr.splitlines() if x.startswith("warning: phase")]
+    assert [x.removeprefix("warning: ").partition(":")[0] for x in found] == told

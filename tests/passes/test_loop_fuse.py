@@ -134,6 +134,7 @@ def test_without_the_second_pass_nothing_is_fused() -> None:
     _, remarks = fused(copies(1) + reads(2, "+4") + stored(2) + END,
                        "loop-simplify,loop-fuse<apply=false>")
     assert [r.name for r in remarks] == ["MemoryDependence"]
+    assert remarks[0].args["distance"] == 1
 
 
 # ----------------------------------------------------------------- adjacency
@@ -444,6 +445,7 @@ def test_strides_that_differ() -> None:
     work = "mul.wide.u32 %rd5, %r1, 16; add.s64 %rd5, %rd1, %rd5; st.global.u32 [%rd5], %r1;"
     _, remarks = fused(loop(1, work) + reads(2) + stored(2) + END)
     assert [r.name for r in remarks] == ["MemoryDependence"]
+    assert remarks[0].args["distance"] == "1 or more"
 
 
 # ------------------------------------------------------------------- structure

@@ -92,6 +92,11 @@ class LoopWay:
     end: Value | int
 
 
+def _called(v: Value) -> str:
+    """A value in an event: one without a name yet by what makes it."""
+    return str(v.name or (v.form.name if isinstance(v, Instruction) else v))
+
+
 @step("MEM-09", "unrolled forward", "pieces", tell=lambda order, pieces: _ends(order))
 def ascending(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     """The order of a path that goes up."""
@@ -206,7 +211,7 @@ class _CopyWriter:
             self.path(segments, direction == "reverse", f"{direction}.for", done, split)
 
     @step("MEM-05", "compare", "self.r.to", "self.r.source",
-          tell=lambda up, writer: f"icmp ult {', '.join(str(v.name) for v in up.operands)} (34)")
+          tell=lambda up, writer: f"icmp ult {', '.join(map(_called, up.operands))} (34)")
     def below(self) -> Value:
         """Whether the target lies below the source: unsigned. The notes give it predicate 34."""
         assert self.r.source is not None

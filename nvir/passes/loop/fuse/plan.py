@@ -422,9 +422,11 @@ class Planner:
                 found = self.alias.lockstep(earlier, later, (first, second), 1)
                 if found.iterations is None or found.iterations >= trips:
                     continue
+                least = found.iterations
                 raise FusionRefused(
                     MEMORY, kind=_kind(later, earlier), writer=later.form.spelling,
-                    other=earlier.form.spelling, distance=found.iterations,
+                    other=earlier.form.spelling,
+                    distance=least if found.exact else f"{least} or more",
                 )
 
 
