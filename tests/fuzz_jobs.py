@@ -283,7 +283,7 @@ def _launch(module: Module) -> None:
         if p.size == 8:
             arguments.append(np.arange(256, dtype=np.uint32))
         else:
-            arguments.append(bytes([3] + [0] * (p.size - 1)))
+            arguments.append(bytes([3, *[0] * p.size])[: p.size])  # an array may be empty
     nvir.launch(module, str(kernel.name), 1, 32, arguments, max_steps=4000)
 
 
