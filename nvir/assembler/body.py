@@ -172,10 +172,10 @@ def _choose_pipes(
 ) -> None:
     """Put moves, sums and shifts of one operation on the integer or the multiplying pipe.
 
-    As ptxas 13.0 was seen to on the half "choose" (sm_80, sm_90): a move of a register (nine of
-    ten) and a difference of two are multiplications; so are moves of literals, sums of two
-    registers, high halves and shifts to the left by a literal, but right behind one. Sums with a
-    literal are not.
+    As ptxas 13.0 mostly does (real projects, sm_80 and sm_90): a move of a register (two of three,
+    from half to nearly all by project and by what stands before it) and a difference of two are
+    multiplications; so are moves of literals, sums of two registers, high halves and shifts to the
+    left by a literal, but right behind one. Sums with a literal are not.
     """
     for i in new:
         free = not last or _pipe(profile, last[0].opcode) != "FMA"

@@ -34,6 +34,7 @@ from nvir.interp.leaves import Register, ScalarLeaf, real
 from nvir.interp.meaning.lanes import fit, register
 from nvir.interp.rows import unsupported
 from nvir.ir import IMM, Form, Instruction, Param, Type, Variable
+from nvir.ir.types import SCALARS
 from nvir.ir.values import (
     Argument,
     Constant,
@@ -273,7 +274,7 @@ class Emitter:
             return self.constant(0, dtype)
         if isinstance(value, SpecialRegister):
             return f"c.special({value.name!r})"
-        if type in ("f16", "bf16", "f32", "f64"):
+        if type in SCALARS and SCALARS[type].kind == "f":
             raise unsupported(self.instr, f"the address of {value.name} as a number of type {type}")
         return self.address_of(value, register_dtype(value.type))[0]
 

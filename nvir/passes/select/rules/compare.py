@@ -108,14 +108,19 @@ def chosen(s: Selector, p: Value, a: Value, b: Value, reg: str) -> Value:
     return s.op("or.pred", taken, left)
 
 
+def _comparison(i: Instruction, most: int) -> Instruction | None:
+    """What decides a select of integers of up to so many bits, where integers are compared."""
+    c, t = i.operands[0], i.type
+    fits = isinstance(t, IntType) and 1 < t.bits <= most
+    return c if fits and isinstance(c, Instruction) and c.form.name == "icmp" else None
+
+
 def _extremum(s: Selector, i: Instruction) -> Value | None:
     """The smaller or larger of two numbers of up to 32 bits, as older producers write it."""
-    c, a, b = i.operands
-    t = i.type
-    if not isinstance(t, IntType) or not 1 < t.bits <= 32 \
-            or not isinstance(c, Instruction) or c.form.name != "icmp":
+    t, c = i.type, _comparison(i, 32)
+    if c is None:
         return None
-    how, (x, y) = condition(c), c.operands
+    (_, a, b), how, (x, y) = i.operands, condition(c), c.operands
     if how in ("eq", "ne") or not (
             (same(x, a) and same(y, b)) or (same(x, b) and same(y, a))):
         return None
@@ -125,12 +130,10 @@ def _extremum(s: Selector, i: Instruction) -> Value | None:
 
 def _absolute(s: Selector, i: Instruction) -> Value | None:
     """`x < 0 ? -x : x`, as `abs` is written where there is no intrinsic."""
-    c, a, b = i.operands
-    t = i.type
-    if not isinstance(t, IntType) or not 1 < t.bits <= 64 \
-            or not isinstance(c, Instruction) or c.form.name != "icmp":
+    t, c = i.type, _comparison(i, 64)
+    if c is None:
         return None
-    x, y = c.operands
+    (_, a, b), (x, y) = i.operands, c.operands
     least = (condition(c), y.value) if isinstance(y, Constant) else None
     if least in _NOT_BELOW:
         a, b = b, a
