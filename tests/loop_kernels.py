@@ -108,7 +108,7 @@ class _Loops(_Kernel):
             elif self.theme == "tile" and self.uniform:
                 self.tile()
             else:
-                self.counted(depth)
+                r.choice((self.counted, self.tight))(depth)
             return
         if r.random() < 0.25:
             super().statement(depth)
@@ -453,6 +453,20 @@ class _Loops(_Kernel):
         )[0]
         step, test, index = variable(trips)
         self.around(depth, shape, kind != "thread", step, test, index)
+
+    def tight(self, depth: int) -> None:
+        """A loop of one block over accesses that overlap, which is what a pipeliner takes."""
+        r = self.rng
+        trips, more = self.trips(depth)[1], self.new("v")
+        self.put(f"max.u32 {more}, {trips}, 1;")
+        step, test, _ = r.choice((self.narrow, self.wide, self.pointer))(more)
+        head, go = self.label(), self.new("b")
+        self.out.append(f"{head}:")
+        for _ in range(r.randint(1, 3)):
+            r.choice((self.part_of_word, self.part_of_word, self.chain))()
+        self.put(step)
+        self.put(test(go))
+        self.put(f"@{go} bra {head};")
 
     def around(
         self, depth: int, shape: str, uniform: bool, step: str, test: Callable[[str], str],

@@ -374,6 +374,21 @@ def test_15_operand_count():
     refused(f, "add.s32 has 1 operands, its form 2")
 
 
+@pytest.mark.parametrize(("word", "right"), [(".b8", False), ("7", True)])
+def test_15_an_operand_is_a_value_or_number(word, right):
+    text = f"""module ori name ""
+kernel @k() {{
+entry:
+  %r: b32 = mov.b32 {word}
+  ret
+}}"""
+    if right:
+        verify(parse_ir(text))
+    else:
+        with pytest.raises(VerifyError, match=f"'mov' takes a value or number, not '{word}'"):
+            verify(parse_ir(text))
+
+
 def test_15_result_count():
     f, _, v = loop()
     i = v["%r1"]

@@ -154,8 +154,10 @@ def _rule(f: Form, integer: bool) -> str:
         return "sign"
     if f.name == "add":
         return "offset" if integer else ""
-    if f.name == "cvt" and all(_is_word(SCALARS[m]) for m in f.mods if m in SCALARS):
-        return "word"
+    if f.name == "cvt":
+        types = [SCALARS[m] for m in f.mods if m in SCALARS]
+        if len(types) == 2 and all(map(_is_word, types)):
+            return "word"
     if f.name == "cvt" and _WIDE.intersection(f.mods[1:]) and _NARROW.intersection(f.mods[:1]):
         return "low"
     widens = f.name == "cvt" and _WIDE.intersection(f.mods[:1]) and _NARROW.intersection(f.mods[1:])

@@ -130,7 +130,7 @@ def compare(
     lines."""
     with tempfile.TemporaryDirectory() as folder:
         if path is not None and _shares_lines(function):
-            text = one_a_line(path.read_text("utf-8"))
+            text = one_a_line(path.read_text("utf-8", "replace"))
             path = Path(folder, "apart.ptx")
             path.write_text(text, "utf-8")
             module = read_ptx(path)
