@@ -50,7 +50,8 @@ def nvcc_ptx(
         )
         output = folder / "output.ptx"
         ok = done.returncode == 0 and output.is_file()
-        ptx = without_paths(output.read_text("utf-8", "replace"), (folder / path).parent) if ok else None
+        text = output.read_text("utf-8", "replace") if ok else ""
+        ptx = without_paths(text, (folder / path).parent) if ok else None
     return NvccResult(ok, ptx, done.stdout + done.stderr, done.ms)
 
 
