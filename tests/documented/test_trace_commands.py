@@ -16,7 +16,7 @@ from nvir.frontend.irgen import Options, generate
 from nvir.ir.text.trace import Trace, note
 from nvir.passes.remarks import Remark
 from nvir.toolchain.find import available
-from tests.documented.test_steps import KERNEL
+from tests.documented.test_steps import EXAMPLES, KERNEL
 
 HEAD = """.version 8.0
 .target sm_80
@@ -202,10 +202,31 @@ def test_a_profile_opens_the_tensor_gate(tmp_path):
             "--profile", str(tmp_path / "mine.json")])
         assert run.exit_code == 0, run.output
         lines = run.stderr.splitlines()
-        told[mode] = {x.rpartition(": ")[2] for x in lines if "PRA-06" in x}, {
-            x.rpartition(": ")[2] for x in lines if "PRA-04" in x}
-    assert told == {0: ({"False"}, {"BANK"}), 1: ({"True"}, {"TENSOR"}),
-                    2: ({"True"}, {"TENSOR"})}
+        told[mode] = [{x.rpartition(": ")[2] for x in lines if row in x}
+                      for row in ("PRA-06 C tensor gate", "PRA-04 C route")]
+        apart = [x for x in lines if "another writes a register of class" in x]
+        assert bool(apart) is (mode == 0)
+        assert all("PRA-07 C place by bank" in x for x in apart)
+        assert any("PRA-06 C fast path" in x for x in lines) is (mode > 0)
+    assert told == {0: [{"False"}, {"BANK", "MODULO"}], 1: [{"True"}, {"TENSOR", "MODULO"}],
+                    2: [{"True"}, {"TENSOR", "MODULO"}]}
+
+
+@pytest.mark.seed("PRA-04", "PRA-05")
+def test_routes_are_told_of_what_falls_back_too(tmp_path):
+    """Phase 24 marked what its interval does not hold: decoded once with the marks, once without;
+    of a loop that it did not take there are no marks."""
+    file = EXAMPLES / "ptx" / "loop_forms.sm_80.ptx"
+    for loop, rest in (("$L__BB4_3", ["BANK", "MODULO", "NONE"]), ("$L__BB4_5", ["NONE"])):
+        run = CliRunner().invoke(main, [
+            "schedule", str(file), "--loop", loop, "--post-ra", "--trace", "--json"])
+        lines = run.stderr.splitlines()
+        assert run.exit_code == 0, run.output
+        routes = [x.rpartition(": ")[2] for x in lines if "PRA-04 C route" in x]
+        assert sorted(set(routes)) == rest
+        assert any("PRA-05" in x for x in lines) is ("BANK" in rest)
+        assert '"route": "none", "flags": 0' in " ".join(run.stdout.split())
+        assert '"route": "modulo"' not in run.stdout
 
 
 @pytest.mark.seed("LIC-26")
@@ -296,8 +317,8 @@ def test_the_scheduler_behind_allocation_leaves_events(tmp_path):
     steps = [" ".join(x.removeprefix("L.kernel: ").split()[:3]) for x in mine]
     order = ["PRA-09 variant (loop", "PRA-01 interval and", "PRA-02 A dependences",
              "PRA-02 A carried", "PRA-08 B slots", "PRA-03 B liveness", "PRA-03 B successors",
-             "PRA-05 C bank", "PRA-04 C route", "PRA-07 C place", "PRA-08 C record",
-             "PRA-10 C placement"]
+             "PRA-05 C bank", "PRA-04 C route", "PRA-07 C place", "PRA-04 C fast",
+             "PRA-08 C record", "PRA-10 C placement"]
     assert list(dict.fromkeys(steps)) == order
     assert steps.count("PRA-10 C placement") == 1  # of the interval received
     assert "· sm_80_notes ·" in run.stdout.splitlines()[0]

@@ -306,6 +306,76 @@ def test_the_tensor_gate_in_the_routes(mode, blocked, route):
         "PRA-04 C route (flags 3, stage 1, register 239): BANK"]
 
 
+@pytest.mark.seed("PRA-04", "GAP-29")
+def test_only_what_phase_24_scheduled_has_a_route():
+    """Two sums in a round; too short a round, and nothing given, leave them in their order."""
+    c = code(op("FFMA", "R6", "R3 R5 R7"), op("IADD3", "R2", "R2 R9"))
+    marked, none = [(16, "MODULO"), (1, "BANK")], [(0, "NONE")] * 2
+    for handed, told in ((Handed(4, 1, 1, {}), marked), (Handed(3, 1, 1, {}), [*marked, *none]),
+                         (None, none)):
+        with Trace() as trace:
+            made = schedule(c, policy="documented", given=handed)
+        assert [(e.inputs["flags"], e.outcome) for e in trace.of("PRA-04")
+                if e.step == "C route"] == told
+        assert [(r.flags, r.route.name) for r in made.placement.records.values()] == told[-2:]
+    assert {r.route for r in schedule(c).placement.records.values()} == {Route.MODULO}
+
+
+@pytest.mark.seed("PRA-05", "PRA-06", "PRA-07")
+@pytest.mark.parametrize(("other", "mode", "cycles"), [
+    (7, 0, [2, 1]),  # both of class 0: one in a cycle
+    (70, 0, [2, 2]),  # classes 0 and 1
+    (7, 1, [2, 1]),  # the gate is not for this class
+    (247, 0, [2, 1]), (247, 1, [2, 2]),  # both of class 5
+])
+def test_what_is_carried_keeps_out_of_the_cycle_of_its_class(other, mode, cycles):
+    machine = profile("sm_80_notes")
+    banks = attrs.evolve(machine.banks, tensor_mode=mode)
+    first = 240 if other == 247 else 6
+    c = code(op("IADD3", f"R{first}", f"R{first}"), op("FADD", f"R{other}", f"R{other}"),
+             profile=attrs.evolve(machine, banks=banks))
+    with Trace() as trace:
+        made = place(c, dependences(c), 9, [0, 0], 1, slots=[2, 2], windows=True)
+    assert [r.cycle for r in made.records.values()] == cycles
+    cls = banks.classify(other)[0]
+    assert [e.inputs["register"] for e in trace.of("PRA-05")] == [first, other]
+    assert [e.outcome for e in trace.of("PRA-06") if e.step == "C tensor gate"] == (
+        [mode == 1] * 2 if cls == 5 else [])
+    second = f"cycle {cycles[1]}" + (
+        f", at 2 another writes a register of class {cls}" if cycles[1] != 2 else "")
+    fast = cls == 5 and mode == 1
+    assert [e.outcome for e in trace.of("PRA-07")] == ([] if fast else ["cycle 2", second])
+    assert [e.outcome for e in trace.of("PRA-06") if e.step == "C fast path"] == (
+        ["cycle 2", "cycle 2"] if fast else [])
+    if not fast:
+        told = trace.of("PRA-07")[1].inputs
+        assert (told["bank"], told["offset"], told["is_cross"], told["stage"]) == (
+            *banks.classify(other), True, 0)
+
+
+@pytest.mark.seed("PRA-04", "PRA-07")
+def test_placement_tells_what_kept_an_operation_from_its_cycle():
+    def told(*operations, ii, profile=SM80):
+        c = code(*operations, profile=profile)
+        with Trace() as trace:
+            place(c, dependences(c), ii, [0] * len(operations), 1, windows=True)
+        return [(e.row, e.inputs["operation"], e.outcome) for e in trace
+                if e.step in ("C fast path", "C place by bank")]
+
+    one, two = op("FADD", "R4", "R4"), op("IADD3", "R5", "R5")
+    assert told(one, two, ii=9) == [
+        ("PRA-07", "FADD", "cycle 0"), ("PRA-07", "IADD3", "cycle 1, at 0 another issues")]
+    assert told(one, op("FADD", "R5", "R5"), ii=9)[1][2] == "cycle 2, at 0 its pipe is busy"
+    assert told(op("FADD", "R4", "R2"), op("FADD", "R5", "R4"), ii=9) == [
+        ("PRA-04", "FADD", "cycle 0"),
+        ("PRA-04", "FADD", "cycle 4, for what it depends on")]
+    assert told(op("IADD3", "R9", "R2"), op("FFMA", "R6", "R3 R5 R7"), ii=2)[1][2] == (
+        "no cycle, at 0 another issues")
+    assert told(op("FFMA", "R6", "R3 R5 R7"), ii=1)[0][2] == "no cycle, at 0 its pipe is busy"
+    assert told(op("FFMA", "R6", "R3 R5 R7"), op("IADD3", "R9", "R2"), ii=4)[1][2] == (
+        "cycle 2, at 0 another issues")
+
+
 def test_carried_operations_go_by_banks_and_others_stand():
     made = schedule(saxpy())
     routes = [made.placement.records[n].route for n in range(8)]

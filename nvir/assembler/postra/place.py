@@ -11,9 +11,13 @@ the stages valid, since every dependence spans at least zero passes of the kerne
              where several may issue in a cycle, no two of them have a register of one class (the
              notes' seven)
     tensor   carried in the tensor class, where the gate is open: as modulo
+    none     nobody scheduled it across iterations: it stands in the body's order
 
 Placed are the modulo ones first. Where the cycle given is taken, both look for the nearest one that
-dependences and the stage allow.
+dependences and the stage allow. For slots that phase 24 gave the fast path asks no classes, and
+what reads its own result of the iteration before is carried, as the notes have it; else every
+operation keeps apart from those of its class, and a register that one operation alone reads and
+writes is no matter of placement.
 
 Cost    operations times the slots tried, few.
 Source  notes on ptxas, phase 4, B and C; stages are those set in the mask (their stage loop, from
@@ -23,6 +27,7 @@ Source  notes on ptxas, phase 4, B and C; stages are those set in the mask (thei
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import attrs
 
@@ -41,6 +46,10 @@ from nvir.assembler.regalloc.banks import is_conflict
 from nvir.ir.text.trace import Brief, note, plain, shown, step
 from nvir.sm.profile import Profile
 
+_TOLD = {  # the events of placement
+    Route.MODULO: ("PRA-04", "C fast path"), Route.TENSOR: ("PRA-06", "C fast path"),
+    Route.BANK: ("PRA-07", "C place by bank"),
+}
 EXIT = "exit"  # the code behind the loop, which has no name here
 
 
@@ -147,24 +156,29 @@ def place(
             slots that were found for other registers
     """
     placer = _Placer(code, found, ii, stages, mask, slots, pipes)
+    placer.noted = windows
+    live, routes = placer.phase_b(), placer.routes()
     if windows:
         placer.windows = PlacementWindows.of(found, ii, stages)
         if not placer.windows.narrow():
             return None
-    return placer.run()
+    return placer.result(routes, live) if placer.fits(routes) else None
 
 
 def placement_of(
     code: LoopCode, found: Sequence[Dependence], ii: int, times: Sequence[int],
-    pipes: Sequence[str],
+    pipes: Sequence[str], marked: bool = True,
 ) -> Placement:
-    """The records of operations whose cycles and pipes are known to be right."""
+    """The records of operations whose cycles and pipes are known to be right. Those that are not
+    `marked` have no flags: they are scheduled in one iteration alone."""
     stages = [t // ii for t in times]
     mask = (1 << max(stages) + 1) - 1
     placer = _Placer(code, found, ii, stages, mask, None, pipes)
     placer.time = dict(enumerate(times))
     placer.pipe = dict(enumerate(pipes))
-    return placer.result(dict.fromkeys(placer.inside, Route.MODULO), placer.phase_b())
+    live = placer.phase_b()
+    routes = dict.fromkeys(placer.inside, Route.MODULO)
+    return placer.result(routes if marked else placer.routes(marked=False), live)
 
 
 def _outwards(middle: int, low: int, high: int) -> Iterator[int]:
@@ -223,6 +237,7 @@ class PlacementWindows:
 
 class _Placer:
     windows: PlacementWindows | None = None
+    noted = False  # the slots are phase 24's
 
     def __init__(
         self, code: LoopCode, found: Sequence[Dependence], ii: int, stages: Sequence[int],
@@ -245,21 +260,18 @@ class _Placer:
                 self.preds[d.target].append(d)
                 self.succs[d.source].append(d)
 
-    def run(self) -> Placement | None:
+    def fits(self, routes: Mapping[int, Route]) -> bool:
+        """Put each operation at a cycle; whether there is one for all."""
         if any(d.source == d.target and d.cycles > d.distance * self.ii for d in self.found):
-            return None
-        live = self.phase_b()
-        routes = {n: self._route(n) for n in self.inside}
+            return False
         left = sorted(self.inside, key=lambda n: (
             routes[n] is Route.BANK, self.stages[n] * self.ii + self.wanted[n], n
         ))
         while left:
             n = left.pop(self._next(left))
-            if not self._put(n):
-                return None
-            if routes[n] is Route.BANK:
-                self._told(n)
-        return self.result(routes, live)
+            if not self._put(n, routes[n]):
+                return False
+        return True
 
     def phase_b(self) -> StagesLive:
         slots = stage_slots(self.code, self.stages, self.mask)
@@ -273,29 +285,47 @@ class _Placer:
         records = {n: self._record(n, routes[n]) for n in self.inside}
         return Placement(self.ii, self.mask, records, slots, b.live, b.behind)
 
-    def _told(self, n: int) -> None:
+    def _told(self, n: int, route: Route, passed: Mapping[int, str]) -> None:
+        """Tell where an operation was put, and what kept it from the cycle that it was given."""
+        wanted, at = self.stages[n] * self.ii + self.wanted[n], self.time.get(n)
+        told = "no cycle" if at is None else f"cycle {at}"
+        if passed:
+            first, why = next(iter(passed.items()))
+            told += f", at {first} {why}"
+        elif at != wanted:
+            told += ", for what it depends on"
+        row, name = _TOLD[route]
+        family = self.code.operations[n].family
+        given: dict[str, Any] = {"loop": self.code.name, "operation": family}
+        if route is Route.BANK:
+            given["bank"], given["offset"] = self._bank(n)
+            given["is_cross"] = True
+        note(row, name, told, **given, stage=self.stages[n], wanted=wanted)
+
+    def _bank(self, n: int) -> tuple[int, int]:
+        """The class of an operation's first general register, and the offset there."""
         op = self.code.operations[n]
         first = next((r for kind, r in (*op.writes, *op.reads) if kind == "R"), 0)
-        bank, offset = self.profile.banks.classify(first)
-        note("PRA-07", "C place by bank", f"cycle {self.time[n]}", loop=self.code.name,
-             operation=op.family, bank=bank, offset=offset, is_cross=True, stage=self.stages[n],
-             wanted=self.stages[n] * self.ii + self.wanted[n])
+        return self.profile.banks.classify(first)
 
     def _carrier(self, n: int) -> Reg | None:
         """The register in which an operation is carried across iterations, if it is."""
-        for d in (*self.preds[n], *self.succs[n]):
+        own = [d for d in self.found if d.source == d.target == n] if self.noted else []
+        for d in (*self.preds[n], *self.succs[n], *own):
             trips = d.distance + self.stages[d.target] - self.stages[d.source]
             if trips > 0 and d.kind == "RAW" and d.register is not None and d.register[0] == "R":
                 return d.register
         return None
 
-    def _route(self, n: int) -> Route:
-        """By flags byte and stage, as the notes decode it; without the byte for later stages."""
-        stage, carrier = self.stages[n], self._carrier(n)
-        if carrier is None:
-            return Route.MODULO
-        fits = min(stage, STAGE_BITS)
-        return decode(encode(Route.BANK, fits), fits, carrier[1], self.profile.banks)
+    def routes(self, marked: bool = True) -> dict[int, Route]:
+        """By flags byte and stage, as the notes decode it; the byte holds stages up to 7."""
+        return {n: self._route(n, marked) for n in self.inside}
+
+    def _route(self, n: int, marked: bool) -> Route:
+        stage, carrier = min(self.stages[n], STAGE_BITS), self._carrier(n)
+        way = Route.MODULO if carrier is None else Route.BANK
+        flags = encode(way if marked else Route.NONE, stage)
+        return decode(flags, stage, carrier and carrier[1], self.profile.banks)
 
     def _next(self, left: Sequence[int]) -> int:
         """Whose turn it is: the first; with windows what has no choice, then the earliest slot."""
@@ -307,15 +337,19 @@ class _Placer:
             max(self.wanted[left[k]], w.low[left[k]] % self.ii), k,
         ))
 
-    def _put(self, n: int) -> bool:
+    def _put(self, n: int, route: Route) -> bool:
         low, high = self._between(n)
         wanted = self.stages[n] * self.ii + self.wanted[n]
+        passed: dict[int, str] = {}
         for t in _outwards(wanted, low, high):
-            unit = self._unit(n, t % self.ii)
-            if unit is not None and self._may_issue(n, t % self.ii):
+            unit, slot = self._unit(n, t % self.ii), t % self.ii
+            why = "its pipe is busy" if unit is None else self._conflict(n, slot, route)
+            if unit is not None and not why:
                 self._take(n, t, unit)
-                return True
-        return False
+                break
+            passed[t] = why
+        self._told(n, route, passed)
+        return n in self.time
 
     def _between(self, n: int) -> tuple[int, int]:
         """The first and last cycle that what is placed leaves an operation."""
@@ -356,17 +390,23 @@ class _Placer:
                     return name, u
         return None
 
-    def _may_issue(self, n: int, slot: int) -> bool:
+    def _conflict(self, n: int, slot: int, route: Route) -> str:
+        """Why an operation may not issue in a slot, or ""."""
         width = self.profile.issue_width
         op = self.code.operations[n]
         if not width:  # several issue at once: not two of a bank class
-            mine = {self.profile.banks.classify(r)[0] for kind, r in op.writes if kind == "R"}
-            return mine.isdisjoint(self.classes[slot])
+            if self.noted and route is not Route.BANK:
+                return ""
+            both = self._classes(op) & self.classes[slot]
+            return f"another writes a register of class {min(both)}" if both else ""
         if self.issued[slot] >= width:
-            return False
-        if has_conflict(op):
-            return self.ii > 1 and self.issued[(slot + 1) % self.ii] < width
-        return True
+            return "another issues"
+        if has_conflict(op) and (self.ii == 1 or self.issued[(slot + 1) % self.ii] >= width):
+            return "its sources overload a bank and the next slot is taken"
+        return ""
+
+    def _classes(self, op: PhysicalOp) -> set[int]:
+        return {self.profile.banks.classify(r)[0] for kind, r in op.writes if kind == "R"}
 
     def _take(self, n: int, t: int, unit: tuple[str, int]) -> None:
         slot = t % self.ii
@@ -379,9 +419,7 @@ class _Placer:
         self.issued[slot] += 1
         if has_conflict(op) and self.profile.issue_width:
             self.issued[(slot + 1) % self.ii] += 1
-        self.classes[slot].update(
-            self.profile.banks.classify(r)[0] for kind, r in op.writes if kind == "R"
-        )
+        self.classes[slot] |= self._classes(op)
 
     @step("PRA-08", "C record", "n", tell=lambda made, placer, n, route:
           Brief(f"{placer.code.operations[n].family}, {shown(made)}",
@@ -393,9 +431,7 @@ class _Placer:
             carried = max(carried, ready)
             if not d.distance:
                 own = max(own, ready)
-        op = self.code.operations[n]
-        first = next((r for kind, r in (*op.writes, *op.reads) if kind == "R"), 0)
-        bank, offset = self.profile.banks.classify(first)
+        bank, offset = self._bank(n)
         stage = self.stages[n]
         flags = encode(route, stage) if stage <= STAGE_BITS else None
         return SchedulingRecord(

@@ -31,7 +31,7 @@ class Route(enum.Enum):
     MODULO = "modulo"  # at the cycle that the modulo schedule gave it
     BANK = "bank"  # by register banks: the first cycle without a conflict
     TENSOR = "tensor"  # as MODULO, though carried: its register is of the tensor class
-    NONE = "none"  # not of this stage
+    NONE = "none"  # not of this stage, or of none: nobody scheduled it across iterations
 
 
 def encode(route: Route, stage: int) -> int:
@@ -58,10 +58,10 @@ def tensor_gate(banks: RegisterBanks) -> bool:
 
 
 @step("PRA-04", "C route", "flags", "stage", "register")
-def decode(flags: int, stage: int, register: int, banks: RegisterBanks) -> Route:
+def decode(flags: int, stage: int, register: int | None, banks: RegisterBanks) -> Route:
     """The way of an operation with this flags byte, while `stage` is placed.
 
-    register  the number of the register that it is carried in
+    register  the number of the register that it is carried in, None of one that is not
     Raises NvirError for what is no byte.
     """
     if not 0 <= flags <= 0xFF:
@@ -69,7 +69,7 @@ def decode(flags: int, stage: int, register: int, banks: RegisterBanks) -> Route
     if flags & MODULO and flags >> 5 == stage:
         return Route.MODULO
     if flags & CARRIED and flags >> 1 & 7 == stage:
-        tensor = bank_class(register, banks)[0] == banks.TENSOR
+        tensor = register is not None and bank_class(register, banks)[0] == banks.TENSOR
         return Route.TENSOR if tensor and tensor_gate(banks) else Route.BANK
     return Route.NONE
 

@@ -184,11 +184,11 @@ def _bounds(code: LoopCode, found: Sequence[Dependence]) -> _Bounds:
 
 
 def _one_stage(
-    code: LoopCode, found: Sequence[Dependence]
+    code: LoopCode, found: Sequence[Dependence], marked: bool = True
 ) -> tuple[Placement, dict[int, tuple[CarriedDependence, ...]]]:
     """The placement of the body in its order, and phase A's table."""
     carried = register_carried(found, [0] * len(code.operations), 0, 0)
-    return in_order(code, found), carried
+    return in_order(code, found, marked), carried
 
 
 # ------------------------------------------------------------- what phase 24 gave
@@ -213,11 +213,11 @@ def _as_handed(code: LoopCode, given: Handed | None, level: str) -> PostRaSchedu
         placed, carried, reason = *kept, ""
     elif given is None:
         reason = "phase 24 did not pipeline it"
-        placed, carried = _one_stage(code, found)
+        placed, carried = _one_stage(code, found, marked=False)
     else:
         reason = f"the operations do not fit the interval {given.ii}: {_misfit(found, given, code)}"
         note("PRA-01", "fails back", IN_ORDER, loop=code.name, why=reason)
-        placed, carried = _one_stage(code, found)
+        placed, carried = _one_stage(code, found, marked=False)
     times = [placed.records[n].cycle for n in range(len(code.operations))]
     return PostRaSchedule(
         code, tuple(found), placed.ii, 1, bounds.true_ii, bounds.all, placed.ii, bounds.raised,
@@ -306,10 +306,11 @@ def _closes(code: LoopCode, placed: Placement) -> bool:
     return b is None or placed.records[b].cycle % placed.ii == placed.ii - 1
 
 
-def in_order(code: LoopCode, found: Sequence[Dependence]) -> Placement:
-    """One stage: the body in its order, each operation as early as that allows."""
+def in_order(code: LoopCode, found: Sequence[Dependence], marked: bool = True) -> Placement:
+    """One stage: the body in its order, each operation as early as that allows. Under policy
+    documented operations are not `marked` then: no route is theirs."""
     ii, times, pipes = _one_by_one(code, found)
-    return placement_of(code, found, ii, times, pipes)
+    return placement_of(code, found, ii, times, pipes, marked)
 
 
 def _one_by_one(
