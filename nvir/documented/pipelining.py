@@ -37,6 +37,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import trip_count
 from nvir.assembler.unroll.latch_exit import RUN_TIME, counted_exit
+from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.opcodes.form import find_row
@@ -58,7 +59,9 @@ from nvir.sm.graph import DependenceGraph
 from nvir.sm.latency import (
     CLASSES,
     DEFAULT,
+    GLOBAL,
     SKIP,
+    TEXTURE,
     Units,
     class_resource_bound,
     family_named,
@@ -75,7 +78,8 @@ from nvir.sm.mii import minimum_ii
 from nvir.sm.profile import Profile
 from nvir.sm.schedule.driver import modulo_schedule
 
-UNIFORM, DEFAULT_CLASS = 5, 0  # register classes: uniform registers, all others
+# register classes: of global loads, of textures and uniform loads, uniform registers, all others
+LOADED, FETCHED, UNIFORM, DEFAULT_CLASS = 4, 2, 5, 0
 CONTROL = ("ALU", "FMA", "DFMA", "MMA")  # the pipes 0 to 3, which the notes call those of control
 
 
@@ -184,15 +188,31 @@ def _source_class(i: Instruction, said: Mapping[tuple[Instruction, int], int]) -
         _classed(i, 1, SKIP)
         return SKIP
     v = i.operands[0]
-    outside = v.definer is None and not isinstance(v, Constant)
-    register = UNIFORM if outside else DEFAULT_CLASS
     made = said.get((i, 1))
     if made is None:
+        register = register_class(v, i.block)
         made = register_class_latency(register)
         note("LAT-05", "1 class of a register", made, opcode=i.form.spelling, operand=v,
              register_class=register)
     _classed(i, 1, made)
     return made
+
+
+def register_class(v: Value, body: Block | None) -> int:
+    """The class of a register by what writes it in the body, behind phis, which are no operations
+    of the real tool: that of one that a load writes holds for who reads it an iteration later."""
+    written, seen = set[int](), [v]
+    for of in seen:
+        d = of.definer
+        if d is not None and d.form.is_phi:
+            seen += [x for x in d.operands if x not in seen]
+        elif d is not None and d.block is body:
+            written.add(latency_class(d.form.spelling))
+    if GLOBAL in written:
+        return LOADED
+    if TEXTURE in written:
+        return FETCHED
+    return UNIFORM if v.definer is None and not isinstance(v, Constant) else DEFAULT_CLASS
 
 
 def _classed(i: Instruction, index: int, made: int) -> None:

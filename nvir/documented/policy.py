@@ -74,12 +74,12 @@ def unroll_guard(function: Function, ctx: Context) -> str:
 @step("UNR-03", "knobs", "ctx.knobs.overrides")
 def rules_of(ctx: Context) -> Rules:
     """The notes' rules with the knobs of this run."""
-    o = ctx.options
+    o, (source, factor) = ctx.options, _factor_set(ctx)
     return Rules(
         literal=not o.repaired, floats=o.floats,
         strict_stride=o.strict_stride, force_factor=o.force_factor,
         enabled=ctx.knob("LoopUnroll"),
-        factor=o.factor or ctx.knob("LoopUnrollFactorStepL") or ctx.knob("LoopUnrollFactor"),
+        factor=factor, factor_from=source,
         override=ctx.knob("LoopUnrollFactorBlocks") or "",
         budget=ctx.knob("UnrollBudget"),
         per_percent=ctx.knob("UnrollExtraInstPerPercentSaving"),
@@ -106,6 +106,17 @@ def rules_of(ctx: Context) -> Rules:
         single_factor=ctx.knob("LoopUnrollSingleLoopSavedPctFactor"),
         unknown_multi_block=ctx.knob("LoopUnrollUnknownMultiBlock"),
     )
+
+
+def _factor_set(ctx: Context) -> tuple[str, int]:
+    """The first that sets a factor, and which: the option of the pass or one of two knobs. The knob
+    of step L follows the other where nobody set it."""
+    if ctx.options.factor:
+        return "option factor", ctx.options.factor
+    for name in ("LoopUnrollFactorStepL", "LoopUnrollFactor"):
+        if name in ctx.knobs.overrides() and ctx.knob(name):
+            return f"knob {name}", ctx.knob(name)
+    return "", 0
 
 
 def unrolling(

@@ -28,7 +28,7 @@ from nvir.passes.knobs import Knobs
 from nvir.passes.loop.pipeline import loop_pipeline
 from nvir.passes.loop.pipeline.feasible import Feasibility, Obstacle
 from nvir.passes.policies import PipelineSlots
-from nvir.sm.latency import SKIP, pipe_of_class, register_class_latency
+from nvir.sm.latency import GLOBAL, SKIP, pipe_of_class, register_class_latency
 from nvir.sm.loopgraph import loop_graph
 from nvir.sm.profile import profile
 
@@ -88,7 +88,24 @@ def test_a_source_that_no_instruction_makes_is_of_the_uniform_class():
     sources = [found[i].source for i in body if i.block.name == "L" and not i.form.is_phi][:5]
     uniform, default = map(register_class_latency, (UNIFORM, DEFAULT_CLASS))
     assert (uniform, default) == (20, 6)
-    assert sources == [uniform, default, SKIP, default, default]  # %tid, 7, none, %rd1, %f2
+    assert sources == [uniform, default, SKIP, default, GLOBAL]  # %tid, 7, none, %rd1, %f2
+
+
+@pytest.mark.seed("LAT-05")
+@pytest.mark.parametrize(("load", "carried", "register", "latency"), [
+    ("ld.global.u32", True, 4, 26), ("ldu.global.u32", True, 2, 20),
+    ("ld.shared.u32", True, 0, 6), ("ld.global.u32", False, 0, 6),
+])
+def test_the_class_of_a_register_is_that_of_the_load_that_writes_it(load, carried, register,
+                                                                    latency):
+    """Behind a phi: what is read is the register that the iteration before has loaded."""
+    other = "%r8" if carried else "%r9"
+    text = text_of(f"add.u32 %r7, %r8, 1; st.global.u32 [%rd2], %r7; {load} {other}, [%rd2];" + SUM
+                   ).replace("L:", "mov.u32 %r8, 0;\nL:", 1)
+    _, trace = slots_of(text)
+    asked = [e for e in trace.of("LAT-05") if e.inputs.get("opcode") == "add.u32"]
+    (event, *_) = asked
+    assert (event.inputs["register_class"], event.outcome) == (register, latency)
 
 
 @pytest.mark.seed("UNR-32")

@@ -51,7 +51,7 @@ def test_simplification_says_what_it_made(tmp_path):
     assert "P18-02 peeling (level 2): False" in lines
 
 
-@pytest.mark.seed("P18-01", "P18-02", "P18-03", "P18-04", "P18-05")
+@pytest.mark.seed("P18-01", "P18-02", "P18-03", "P18-04", "P18-05", "P18-06")
 @pytest.mark.parametrize("level", [2, 4])
 def test_simplification_peels_joins_latches_asks_again_and_then_makes_preheaders(tmp_path, level):
     """The loop that is peeled has two latches still, and is led to from two blocks."""
@@ -62,8 +62,8 @@ def test_simplification_peels_joins_latches_asks_again_and_then_makes_preheaders
     steps = [" ".join(x.removeprefix("L: ").split(" (")[0].split()[:3]) for x in lines]
     assert [x for x in steps if x.startswith("P18")] == [
         "P18-01 guard", "P18-02 peeling", "P18-03 several latches", "P18-03 latch",
-        "P18-01 guard, again", "P18-04 single entries", "P18-05 headers visited",
-        "P18-05 preheader"]
+        "P18-01 guard, again", "P18-04 single entries", "P18-06 several entries",
+        "P18-05 headers visited", "P18-05 preheader"]
     assert "P18-03 several latches (loops [L]): [L]" in lines
     assert f"P18-01 guard, again (level {level}): True" in lines
     off = traced(tmp_path, text, "opt", "-p", options, "--knob", "LoopMakeSingleEntry=0")
@@ -83,7 +83,11 @@ def test_what_is_not_simplified_is_an_event_too(tmp_path):
     assert rows[rows.index("P18-04"):][:2] == ["P18-04", "P18-06"]  # single entries are asked first
     lines = traced(tmp_path, sideways, "opt", "-p", "loop-simplify", "--knob",
                    "LoopMakeSingleEntry=0")
-    assert not any("P18-06" in x for x in lines)
+    told = "P18-06 several entries (entries [{}], LoopMakeSingleEntry {}): {}".format
+    assert told("L to M", False, "left behind the knob") in lines
+    lines = traced(tmp_path, HEAD + "L: " + STEP + "@%p1 bra L;\n" + END, "opt", "-p",
+                   "loop-simplify")
+    assert told("", True, "none") in lines
     apart = HEAD + "mov.u32 %r4, %tid.x; setp.eq.s32 %p2, %r4, 0; @%p2 bra X;\nL: " + STEP + \
         "@%p1 bra L;\nX:" + END
     lines = traced(tmp_path, apart, "opt", "-p", "loop-simplify<convergent>")

@@ -1019,6 +1019,25 @@ def test_only_the_last_instance_filters_carries():
             pass_id == 3)
 
 
+@pytest.mark.seed("SET-06", "LIC-16")
+@pytest.mark.parametrize(("first", "kept"), [("%r3", True), ("%r2", False)])
+def test_the_last_instance_asks_of_a_carry_in_all_the_same(first, kept):
+    """Passed over, the second half would leave though its carry varies."""
+    m, known = sets(f"add.cc.u32 %r11, {first}, %r1; addc.u32 %r10, %r3, 0;", 3)
+    assert (m.by["addc.u32"] in known) is kept
+    with Trace() as trace:
+        sets_of(m)
+        stages.forward(m.items, m.marks, m.scope)
+    for row in ("SET-06", "LIC-16"):
+        (event,) = trace.of(row)
+        assert not any("addc.u32" in i for i in event.outcome)
+        ((i, (carry,)),) = event.inputs["carries"].items()
+        assert (i.split()[0], carry.split()[0]) == ("addc.u32", "add.cc.u32")
+    with Trace() as trace:
+        sets_of(sets("add.u32 %r11, %r3, %r1;", 3)[0])
+    assert trace.of("SET-06")[-1].inputs["carries"] == "none"
+
+
 @pytest.mark.seed("SET-07")
 def test_the_set():
     known = licm_sets.ValueSet()

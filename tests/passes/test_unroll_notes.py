@@ -643,6 +643,25 @@ def test_the_factor_that_a_knob_sets():
     assert verdict(eight, factor=3, literal=False).factor == 3
 
 
+@pytest.mark.seed("UNR-27", "KNB-28")
+@pytest.mark.parametrize(("option", "knobs", "source", "factor"), [
+    (0, {"LoopUnrollFactor": 3}, "knob LoopUnrollFactor", 3),
+    (0, {"LoopUnrollFactorStepL": 3}, "knob LoopUnrollFactorStepL", 3),
+    (0, {"LoopUnrollFactorStepL": 3, "LoopUnrollFactor": 2}, "knob LoopUnrollFactorStepL", 3),
+    (0, {"LoopUnrollFactorStepL": 0, "LoopUnrollFactor": 3}, "knob LoopUnrollFactor", 3),
+    (5, {"LoopUnrollFactor": 3}, "option factor", 5),
+    (0, {}, "", 0),
+])
+def test_step_l_tells_what_set_the_factor(option, knobs, source, factor):
+    module = kernel(loop(MAD)).module
+    with Trace() as trace:
+        nvir.run_passes(module, f"loop-unroll<factor={option}>", policy="documented", knobs=knobs)
+    (event,) = trace.of("UNR-27")
+    assert (event.inputs["factor_from"], event.outcome) == (source, factor)
+    (verdict,) = trace.of("UNR-45")
+    assert not factor or (verdict.outcome["factor"], verdict.outcome["reason"]) == (factor, source)
+
+
 @pytest.mark.seed("UNR-45", "UNR-43", "KNB-28")
 @pytest.mark.parametrize(("factor", "fits"), [(3, True), (99999999, False)])
 def test_copies_for_which_there_is_no_room_are_rejected_by_the_verdict(factor, fits):
@@ -1350,11 +1369,10 @@ def test_the_entry_of_each_knob():
         ("UnrollMultiBlockLoops", False, "multi_block"),
         ("UnrollVariableBounds", False, "variable_bounds"),
         ("DisablePartialUnrollOverflowCheck", True, "no_overflow_check"),
-        ("UnrollUnknownInstLimit", 7, "unknown_limit"), ("LoopUnrollFactor", 7, "factor"),
-        ("LoopUnrollFactorStepL", 7, "factor"), ("LoopUnrollFactorBlocks", "+L+", "override"),
+        ("UnrollUnknownInstLimit", 7, "unknown_limit"),
+        ("LoopUnrollFactorBlocks", "+L+", "override"),
     ):
         assert rules(**{knob: value}) == attrs.evolve(plain, **{field: value})
-    assert rules({"factor": 3}, LoopUnrollFactor=7).factor == 3
     assert rules({"repaired": True}) == attrs.evolve(plain, literal=False)
     assert plain == Rules()
 

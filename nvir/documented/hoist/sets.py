@@ -23,8 +23,8 @@ from nvir.documented.hoist.stages import (
     HoistState,
     Marks,
     is_register,
-    passed_over,
     skipped_by_last,
+    tell_last,
 )
 from nvir.ir import Instruction, Value
 from nvir.ir.text.trace import is_traced, note, step
@@ -86,7 +86,7 @@ def _phase_a_told(items: Sequence[Instruction], scope: HoistScope) -> None:
          multi_depth=scope.multi_depth)
     note("SET-04", "A blocked", [i for i in items if scope.blocked(i)], items=items)
     if scope.pass_id == 3:
-        note("SET-06", "A passed over", passed_over(items) or "no operand", pass_id=scope.pass_id)
+        tell_last("SET-06", "A passed over", items)
 
 
 @step("SET-05", "B stamps", "items", "forward")

@@ -112,6 +112,15 @@ def passed_over(items: Sequence[Instruction]) -> dict[Instruction, list[Value]]:
     return {i: skipped for i, skipped in found.items() if skipped}
 
 
+def tell_last(row: str, name: str, items: Sequence[Instruction]) -> None:
+    """Note what the last instance passes over, and the carries-in that it asks of all the same."""
+    carries = {i: [v.definer or v for v in i.operands
+                   if v.type is CC and not skipped_by_last(i, v)]
+               for i in items} if is_traced() else {}
+    note(row, name, passed_over(items) or "no operand", pass_id=3,
+         carries={i: asked for i, asked in carries.items() if asked} or "none")
+
+
 # ------------------------------------------------------------------------- stage 1
 
 
@@ -174,7 +183,7 @@ def forward(
     members, gone = scope.region.members, scope.gone
     last, deep, index = scope.pass_id == 3, scope.multi_depth, marks.index
     if last:
-        note("LIC-16", "2 passed over", passed_over(items) or "no operand", pass_id=scope.pass_id)
+        tell_last("LIC-16", "2 passed over", items)
     if deep and is_traced():
         read = dict.fromkeys(v for i in items for v in i.operands if is_register(v))
         note("LIC-15", "2 by depth", {v: (

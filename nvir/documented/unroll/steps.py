@@ -77,7 +77,8 @@ class Rules:
 
     literal: bool = True
     enabled: bool = True  # LoopUnroll
-    factor: int = 0  # LoopUnrollFactor
+    factor: int = 0  # set for every loop
+    factor_from: str = ""  # the option or knob that sets it
     override: str = ""  # LoopUnrollFactorBlocks
     budget: int = 140  # UnrollBudget
     per_percent: int = 2  # UnrollExtraInstPerPercentSaving
@@ -300,9 +301,9 @@ def forced_factor(forced: bool, rules: Rules) -> int:
     return 1 << rules.force_factor if forced else 0
 
 
-@step("UNR-27", "L knob", "rules.factor")
+@step("UNR-27", "L knob", "rules.factor_from", "rules.factor")
 def knob_factor(rules: Rules) -> int:
-    """Step L: the factor that a knob sets; 0 for none."""
+    """Step L: the factor that a knob, or the option, sets; 0 for none."""
     return rules.factor
 
 
@@ -472,7 +473,7 @@ class UnrollFlow:
         power = forced_factor(forced, rules)
         given = power or chosen
         if given:
-            factor, why = given, "forced" if power else "knob LoopUnrollFactor"
+            factor, why = given, "forced" if power else rules.factor_from
         elif T is not None:
             share = r.size / self.state.instructions
             factor = known_factor(T, cost, rules, share, small)
@@ -485,7 +486,7 @@ class UnrollFlow:
         if rules.literal and not power:
             chosen = knob_factor(rules)  # step L
             if chosen:
-                factor, why = chosen, "knob LoopUnrollFactor"
+                factor, why = chosen, rules.factor_from
         exit = counted_exit(loop, trip, rules.floats, rules.strict_stride)
         if not isinstance(exit, CountedExit):
             return none.none(*exit, "M")

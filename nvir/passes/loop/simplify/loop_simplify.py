@@ -77,9 +77,9 @@ def run(function: Function, ctx: Context) -> bool:
         note("P18-01", "guard, again", options.enable, level=options.level)
         knob = bool(ctx.knob("LoopMakeSingleEntry"))
         note("P18-04", "single entries too", knob, LoopMakeSingleEntry=knob)
-        for source, target in sideways if knob else ():
-            note("P18-06", "several entries", "reported, not simplified", source=source,
-                 target=target)
+        left = "reported, not simplified" if knob else "left behind the knob"
+        note("P18-06", "several entries", left if sideways else "none",
+             entries=[f"{a.name} to {b.name}" for a, b in sideways], LoopMakeSingleEntry=knob)
         return knob
 
     return canonical.in_two_rounds(function, ctx, whole, together) or changed
