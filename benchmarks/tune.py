@@ -16,7 +16,8 @@ over those in the kernel as it is.
 
 --model     judges by predicted code too, and ranks: Spearman's correlation, within each kernel, of
             the cycles of all candidates by predicted and by real code; 0 where the prediction has
-            them alike, of kernels whose real figures are within TIE of each other none
+            them alike, of kernels whose real figures are within TIE of each other none; and over
+            all kernels, of the gain or loss of the candidates with pipelined loops
 Every module with changed kernels is printed, assembled again, and its changed kernels are run in
 the interpreter beside the original, on operands apart and on operands that are one buffer.
 """
@@ -104,13 +105,18 @@ def rank(a: Sequence[float], b: Sequence[float]) -> float:
         return 0.0
 
 
-def together(real: KernelTuning, model: KernelTuning) -> Iterator[tuple[float, float]]:
-    """(real, predicted) cycles at full occupancy of what both judged, over the kernel's own."""
+def together(
+    real: KernelTuning, model: KernelTuning, pipelined: bool = False
+) -> list[tuple[float, float]]:
+    """(real, predicted) cycles at full occupancy of what both judged, over the kernel's own; of
+    all candidates, or of those alone of which a loop is pipelined."""
     theirs = {c.settings: c.cycles.full for c in model.candidates}
-    for c in real.candidates[1:]:
-        if c.settings in theirs:
-            yield (c.cycles.full / real.candidates[0].cycles.full,
-                   theirs[c.settings] / model.candidates[0].cycles.full)
+    return [
+        (c.cycles.full / real.candidates[0].cycles.full,
+         theirs[c.settings] / model.candidates[0].cycles.full)
+        for c in real.candidates[1:] if c.settings in theirs
+        and (not pipelined or any(s.depth for _, s in c.settings.loops))
+    ]
 
 
 def in_order(pairs: Sequence[tuple[float, float]]) -> list[float]:
@@ -186,12 +192,13 @@ def main() -> None:
     parser.add_argument("--join", type=Path, nargs="+", help="sum up what parts found")
     given = parser.parse_args()
     found = [json.loads(path.read_text()) for path in given.join] if given.join else [walk(given)]
-    summary(*([x for part in found for x in part[k]] for k in range(4)))
+    summary(*([x for part in found for x in part[k]] for k in range(5)))
 
 
 def walk(given: argparse.Namespace) -> tuple[list[Any], ...]:
-    """Rows of kernels, rank correlations, what became of the emitted ones, and CPU times."""
-    rows, ranks, outcomes, times = [], [], [], []
+    """Rows of kernels, rank correlations, what became of the emitted ones, CPU times, and gains
+    of pipelined candidates."""
+    rows, ranks, outcomes, times, ahead = [], [], [], [], []
     for path in files(given):
         module = nvir.read_ptx(path)
         profile = profile_for(module.target)
@@ -208,16 +215,17 @@ def walk(given: argparse.Namespace) -> tuple[list[Any], ...]:
         if given.model:
             model = tune(module, profile, module.target, judge="model")
             for a, b in zip(found.kernels, model.kernels, strict=True):
-                pairs = list(together(a, b))
+                pairs = together(a, b)
                 here = [x for x, _ in pairs]
                 if len(pairs) > 3 and max(here) > min(here) * TIE:
                     ranks.append((rank(here, [y for _, y in pairs]), in_order(pairs)))
+                ahead += together(a, b, pipelined=True)
         with contextlib.suppress(nvir.NvirError):
             outcomes += [(path.name, o) for o in emitted(path, module, found, profile)]
         print(f"{path.name[-60:]:60} {loops:3} loops, {times[-1][0]:.1f} s", flush=True)
         if given.json is not None:
-            given.json.write_text(json.dumps((rows, ranks, outcomes, times)))
-    return rows, ranks, outcomes, times
+            given.json.write_text(json.dumps((rows, ranks, outcomes, times, ahead)))
+    return rows, ranks, outcomes, times, ahead
 
 
 def mean(x: Sequence[float]) -> float:
@@ -227,6 +235,7 @@ def mean(x: Sequence[float]) -> float:
 def summary(
     rows: list[dict[str, Any]], ranks: list[tuple[float, list[float]]],
     outcomes: list[tuple[str, str]], times: list[tuple[float, int]],
+    ahead: list[tuple[float, float]],
 ) -> None:
     eligible = [r for r in rows if r["eligible"]]
     winners = [r for r in eligible if r["best"] < 1 / WORSE]
@@ -248,7 +257,9 @@ def summary(
         two = [x for _, some in ranks for x in some]
         print(f"rank correlation of predicted with real cycles, {len(each)} kernels: mean "
               f"{statistics.fmean(each):.2f}, median {statistics.median(each):.2f}; of {len(two)} "
-              f"pairs over {WORSE} apart {statistics.fmean(two or [0]):.1%} in the same order")
+              f"pairs over {WORSE} apart {statistics.fmean(two or [0]):.1%} in the same order; of "
+              f"{len(ahead)} pipelined candidates over all kernels "
+              f"{rank([x for x, _ in ahead], [y for _, y in ahead]):.2f}")
     kinds: dict[str, int] = {}
     for name, o in outcomes:
         kinds[o if o in ("equal", "not run") else "other"] = 1 + kinds.get(
