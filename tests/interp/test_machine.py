@@ -245,6 +245,22 @@ def test_unsupported_names_the_instruction_and_the_place() -> None:
         run("tcgen05.wait::ld.sync.aligned;", words(1), target="sm_100a")
 
 
+@pytest.mark.parametrize("registers", [4, 5])
+def test_a_matrix_product_writes_as_many_registers_as_it_makes(registers):
+    d = ", ".join(f"%f{k}" for k in range(registers))
+    body = f"""{TID} mov.b32 %r0, 0x3C003C00; mov.f32 %f9, 0f00000000;
+        mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+        {{{d}}}, {{%r0, %r0, %r0, %r0}}, {{%r0, %r0}}, {{%f9, %f9, %f9, %f9}};
+        mov.b32 %r0, %f{registers - 1}; {STORE}"""
+    out = words(32)
+    if registers == 4:
+        run(body, out)
+        assert (out.view(np.float32) == 16).all()  # halves of 1
+    else:
+        with pytest.raises(Unsupported, match="5 registers for 4 results"):
+            run(body, out)
+
+
 @pytest.mark.parametrize("opcode", ["trap"])
 def test_trap(opcode: str) -> None:
     with pytest.raises(LaunchError, match=r"executed trap.*thread \(4, 0, 0\)") as e:

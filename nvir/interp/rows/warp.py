@@ -16,6 +16,7 @@ import numpy as np
 from nvir.interp.layout import Array, register_dtype
 from nvir.interp.meaning import Mods, fit
 from nvir.interp.meaning import warp as meaning
+from nvir.interp.rows import unsupported
 from nvir.ir.instruction import Instruction
 
 _EVERYONE = 0xFFFFFFFF
@@ -64,6 +65,8 @@ class LaneExchange:
         self.warps: Array = np.zeros(0, np.int64)
         self.negate: set[int] = set()
         self.set_up(i)
+        if len(self.types) < len(self.sources):
+            raise unsupported(i, f"with {len(self.sources)} sources")
 
     def set_up(self, i: Instruction) -> None:
         """Take the sources apart."""
@@ -141,7 +144,11 @@ class LaneExchange:
 
     def _results(self, operands: list[Array], active: Array, mask: Array) -> list[Array]:
         found = self.compute(operands, active, mask)
-        return list(found) if isinstance(found, tuple) else [found]
+        made = list(found) if isinstance(found, tuple) else [found]
+        if len(made) < len(self.instruction.results):
+            wanted = len(self.instruction.results)
+            raise unsupported(self.instruction, f"{wanted} registers for {len(made)} results")
+        return made
 
     def _deliver(self, wave: Any, part: _Arrival, results: list[Array]) -> None:
         wave.unpark(part.group)
