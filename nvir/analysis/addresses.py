@@ -28,12 +28,12 @@ def split_indices(gep: Instruction) -> tuple[int, Terms] | None:
             t = (t.elements or ())[member]
             continue
         if k:
-            if not isinstance(t, ArrayType | VectorType):
+            if t.__class__ is not ArrayType and t.__class__ is not VectorType:
                 return None
             t = t.element
-        if isinstance(v, Constant) and not isinstance(v.value, tuple):
+        if isinstance(v, Constant) and v.value.__class__ is not tuple:
             offset += (v.value or 0) * size_of(t)
-        elif isinstance(v.type, IntType):
+        elif v.type.__class__ is IntType:
             terms.append((v, size_of(t)))
         else:
             return None

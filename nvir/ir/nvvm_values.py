@@ -156,8 +156,10 @@ def symbols_of(i: Instruction) -> list[Symbol]:
     """The symbols that the operands of an instruction name, however deep."""
     found: list[Symbol] = []
     for v in i._operands:
+        if v.__class__ is Instruction:
+            continue  # as most
         number = isinstance(v, Constant) and v.value.__class__ is not tuple
-        if v.__class__ is not Instruction and not number and v.is_constant:
+        if not number and v.is_constant:
             found += symbols_in(v)
     return found
 

@@ -221,7 +221,7 @@ class _Run:
                 name = str(function.name)
                 if always or self._allowed(pass_, name):
                     if watched or (settled.get(function) != function.edits
-                                   and not self._lacks(pass_, function)):
+                                   and not (pass_.needs and self._lacks(pass_, function))):
                         ctx.function = function
                         self._once(pass_, run, function, watched, settled)
                     done.functions.append(name)

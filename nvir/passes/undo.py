@@ -58,7 +58,7 @@ class Memento:
                 if state[0].__class__ is dict:  # its uses
                     state = (state[0].copy(), *state[1:])
                 note((i, state))
-                if isinstance(i.aux, Loose):
+                if i.aux is not None and isinstance(i.aux, Loose):
                     self._note(i.aux)
                 if i._results is not None:
                     for r in i._results:

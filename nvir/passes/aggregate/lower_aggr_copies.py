@@ -23,6 +23,7 @@ import functools
 
 import attrs
 
+from nvir.analysis.analyses import Analyses
 from nvir.ir import Constant, Function, Instruction, Module, Value, VerifyError
 from nvir.ir.nvvm import Builder
 from nvir.ir.nvvm_values import NvvmCall
@@ -130,6 +131,8 @@ def _kind_named(name: str) -> str:
 @step("MEM-01", "copies", "f")
 def lower_copies(f: Function, what: CopyLimits, ctx: Context) -> bool:
     """All copies and fills of a function; False where there is none."""
+    if "call" not in Analyses.of(f).rows:
+        return False
     blocks = []
     found = False
     for block in f.blocks:

@@ -7,6 +7,7 @@ done with an address keeps its memory, and each access of it is a trip to local 
 from __future__ import annotations
 
 from nvir.analysis.addresses import constant_offset
+from nvir.analysis.analyses import Analyses
 from nvir.ir import Constant, Function, Instruction, OpKind, Value
 from nvir.ir.layout import size_of
 from nvir.passes.context import Context
@@ -18,6 +19,8 @@ CODES = (STAYS,)
 
 def tell(f: Function, ctx: Context) -> None:
     """Remark on each alloca of a function that cannot become registers."""
+    if "alloca" not in Analyses.of(f).rows:
+        return
     for i in f.instructions():
         if i.form.name != "alloca":
             continue

@@ -29,6 +29,7 @@ Source   Briggs, Cooper, Simpson, "Value Numbering", SP&E 27(6), 1997, section 3
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import attrs
@@ -37,7 +38,7 @@ from nvir.analysis.callees import is_pure, may_write
 from nvir.analysis.held import held_in_place
 from nvir.ir import Block, Form, Function, Instruction, SpecialRegister, SymbolOffset, Value
 from nvir.ir.ssa.rewrite import can_stand_for, discard, substitute
-from nvir.ir.types import ScalarType
+from nvir.ir.types import VOID, ScalarType
 from nvir.passes.context import Context
 from nvir.passes.remarks import line_of, missed, passed, place_of
 
@@ -81,6 +82,32 @@ def run(function: Function, ctx: Context) -> bool:
     ctx.count("loads", loads)
     ctx.remark(REPLACED, instructions=len(instructions), loads=loads)
     return True
+
+
+@functools.cache
+def _kind(form: Form, makes: bool, loads: bool) -> tuple[int, bool]:
+    """What a form that makes results (or none) means to the walk, and whether it commutes."""
+    return _meaning(form, makes, loads), form.op.commutes
+
+
+def _meaning(form: Form, makes: bool, loads: bool) -> int:
+    op = form.op
+    if form.is_phi:
+        return _PHI
+    if form.pure:
+        if form.carry_in or form.carry_out or not makes:
+            return _SKIP
+        if op.level == "nvvm":
+            return _INVARIANT  # whose key has `aux`
+        plain = "!" not in form.shape and "{" not in form.shape
+        return _COMMUTES if op.commutes and plain else _PURE
+    if op.pseudo:
+        return _SKIP
+    if form.writes or form.sync or form.is_call or form.convergent or form.pinned:
+        return _CLOBBER
+    if form.reads and loads and makes and not op.async_until:
+        return _INVARIANT if form.invariant else _LOAD
+    return _SKIP
 
 
 class _Numbering:
@@ -142,7 +169,8 @@ class _Numbering:
             form = i.form
             known = forms.get(form)
             if known is None:
-                known = forms[form] = (self._kind(i), form.op.commutes, {})
+                makes = i._results is not None or i.type is not VOID
+                known = forms[form] = (*_kind(form, makes, self.loads), {})
             kind, commutes, table = known
             if kind == _SKIP:
                 i = i.next
@@ -165,25 +193,6 @@ class _Numbering:
                 else:
                     table[key] = i
             i = i.next
-
-    def _kind(self, i: Instruction) -> int:
-        form, op = i.form, i.form.op
-        if form.is_phi:
-            return _PHI
-        if form.pure:
-            if form.carry_in or form.carry_out or not i.results:
-                return _SKIP
-            if op.level == "nvvm":
-                return _INVARIANT  # whose key has `aux`
-            plain = "!" not in form.shape and "{" not in form.shape
-            return _COMMUTES if op.commutes and plain else _PURE
-        if op.pseudo:
-            return _SKIP
-        if form.writes or form.sync or form.is_call or form.convergent or form.pinned:
-            return _CLOBBER
-        if form.reads and self.loads and i.results and not op.async_until:
-            return _INVARIANT if form.invariant else _LOAD
-        return _SKIP
 
     def _key(
         self, i: Instruction, kind: int, commutes: bool, operands: tuple[Value, ...]

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import attrs
 
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.call_graph import callees, components
 from nvir.analysis.callees import attributes
 from nvir.ir import CallInfo, Constant, Function, Instruction, Module, Value
@@ -68,7 +69,7 @@ class _Inliner:
         self.module, self.ctx = module, ctx
         self.options: Options = ctx.options
         self.sites = {f: [i for i in f.instructions() if i.form.is_call and called(i) is not None]
-                      for f in module.functions}
+                      if "call" in Analyses.of(f).rows else [] for f in module.functions}
         self.calls: dict[Function, int] = {}
         for sites in self.sites.values():
             for i in sites:

@@ -25,10 +25,21 @@ Source   LLVM's InferAddressSpaces and NVPTXLowerArgs; NVVM's memory-space-opt.
 
 from __future__ import annotations
 
+import functools
+
 import attrs
 
 from nvir.analysis.callees import callee_name, memory_transfer
-from nvir.ir import Function, Instruction, OpKind, PointerType, Variable, nvvm_form, pointer
+from nvir.ir import (
+    Form,
+    Function,
+    Instruction,
+    OpKind,
+    PointerType,
+    Variable,
+    nvvm_form,
+    pointer,
+)
 from nvir.ir.nvvm import declare
 from nvir.ir.ssa.rewrite import discard
 from nvir.ir.values import Argument, Constant, Undef, Value, constant, undef
@@ -68,6 +79,13 @@ def _is_plain_generic(p: Argument) -> bool:
     return isinstance(p.type, PointerType) and p.type.space == GENERIC and not byval
 
 
+@functools.cache
+def _concerns(form: Form) -> bool:
+    """Whether an instruction of this form may be an access."""
+    return form.kind in (OpKind.LOAD, OpKind.STORE, OpKind.ATOMIC) or form.is_call \
+        or form.name == "icmp"
+
+
 class _Twins:
     """The specific pointers of one function, made when an access asks for one."""
 
@@ -91,7 +109,8 @@ class _Twins:
         accesses = 0
         for block in self.function.blocks:
             for i in block:
-                accesses += self._access(i)
+                if _concerns(i.form):
+                    accesses += self._access(i)
         k = 0
         while k < len(self.phis):  # operands may make further phis
             old, new = self.phis[k]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 
+from nvir.analysis.analyses import Analyses
 from nvir.ir import VOID, Block, Builder, Function, Instruction, PointerType, Unsupported, Value
 from nvir.ir.block import NOUNROLL
 from nvir.passes.select import abi, spaces
@@ -51,7 +52,8 @@ def select_function(s: Selector) -> None:
             s.blocks[b] = copy = s.target.block(b.name)
             copy.loc = b.loc
             copy.flags = b.flags
-    s.keeps_undef = not any(i.form.name == "freeze" for b in f.rpo for i in b)
+    s.keeps_undef = "freeze" not in Analyses.of(f).rows or \
+        not any(i.form.name == "freeze" for b in f.rpo for i in b)
     s.spaces = spaces.infer(f, abi.known_spaces(f))
     s.b = Builder(s.blocks[f.entry])
     abi.arguments(s)

@@ -285,7 +285,7 @@ def _named(module: Module) -> set[Symbol]:
     found: set[Symbol] = set()
     for f in module.functions:
         for i in f.instructions():
-            if isinstance(i.aux, CallInfo) and isinstance(i.aux.callee, Symbol):
+            if i.form.is_call and isinstance(i.aux, CallInfo) and isinstance(i.aux.callee, Symbol):
                 found.add(i.aux.callee)
             found.update(symbols_of(i))
     for g in module.globals:
