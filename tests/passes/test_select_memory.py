@@ -514,3 +514,51 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {
 }""", [np.full(32, 9, np.uint8)], block=1)
     (out,), _ = run(ori, [np.full(32, 9, np.uint8)], block=1)
     assert out.tolist() == [0] * 16 + [3, 0, 0, 0] + [9] * 12
+
+
+ROUNDED = """
+declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
+@s = internal addrspace(3) global [64 x i32] undef, align 16
+define ptx_kernel void @k(ptr %out, i32 %i) {
+  %g = addrspacecast ptr addrspace(3) @s to ptr
+  store i32 %i, ptr addrspace(3) @s
+  %a = getelementptr i8, ptr %g, i32 3
+  HOW
+  %v = load i32, ptr %w, align 4
+  store i32 %v, ptr %out, align 4
+  ret void
+}"""
+BY_NUMBER = """%n = ptrtoint ptr %a to i64
+  %m = and i64 %n, MASK
+  %w = inttoptr i64 %m to ptr"""
+BY_CALL = "%w = call ptr @llvm.ptrmask.p0.i64(ptr %a, i64 MASK)"
+
+
+@pytest.mark.parametrize("how", [BY_NUMBER, BY_CALL])
+@pytest.mark.parametrize(("mask", "space"), [(-4, ".shared"), (-4096, ".shared"), (-5, ""),
+                                             (-8192, "")])
+def test_a_pointer_rounded_down_points_into_the_same_memory(how, mask, space):
+    """Where low bits alone are cleared, few enough to stay in the window; else it is generic, and
+    its number is that of the generic address."""
+    text = ROUNDED.replace("HOW", how).replace("MASK", str(mask))
+    made = ptx(text)
+    assert f"ld{space}.u32" in made
+    assert ("cvta.shared" in made) is not bool(space)
+    if mask == -4:
+        check(text, [np.zeros(4, np.int32), np.int32(7)])
+
+
+@pytest.mark.parametrize("dialect", ["llvm7", "llvm20"])
+def test_a_narrow_atomic_written_as_a_loop_keeps_its_memory(dialect):
+    """Text that legalize made is read again as what it was made of."""
+    module = nvir.read_ll("""
+define ptx_kernel void @k(ptr %p, i8 %v) {
+  %x = atomicrmw add ptr %p, i8 %v monotonic
+  ret void
+}""")
+    nvir.run_passes(module, f"legalize<dialect={dialect}>")
+    again = nvir.read_ll(nvir.print_ll(module, dialect))
+    nvir.run_passes(again, "default<O3>")
+    made = nvir.print_ptx(again)
+    assert "atom.relaxed.sys.global.cas.b32" in made
+    assert "ld.volatile.global.u32" in made

@@ -14,7 +14,7 @@ from nvir.passes.select.lanes import Rule, Scalar, by_element, element
 from nvir.passes.select.parts import count, parts
 from nvir.passes.select.rules import bits, copies, mathematics, wide
 from nvir.passes.select.selector import AddressParts, Parts, Selector
-from nvir.passes.select.spaces import GLOBAL
+from nvir.passes.select.spaces import GLOBAL, POINTER_MASK
 
 
 @functools.lru_cache(maxsize=4096)
@@ -212,8 +212,8 @@ def _object_size() -> Rule:
 
 def _pointer_mask() -> Rule:
     def rule(s: Selector, i: Instruction) -> Parts:
-        a = s.address(i.operands[0])
-        return (s.op("and.b64", s.register(a), s.one(i.operands[1])),)
+        at = s.into(s.address(i.operands[0]), s.spaces.of(i))
+        return (s.op("and.b64", at, s.one(i.operands[1])),)
 
     return rule
 
@@ -295,7 +295,7 @@ RULES: dict[str, Callable[..., Rule]] = {
     "copy": lambda how="": functools.partial(copies.copy, move=how == "overlapping"),
     "fill": lambda: copies.fill,
     "object.size": _object_size,
-    "pointer.mask": _pointer_mask,
+    POINTER_MASK: _pointer_mask,
     "stack.save": lambda: _number("0"),
     "stack.restore": _nothing,
 }

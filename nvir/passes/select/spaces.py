@@ -20,14 +20,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nvir.analysis.callees import intrinsic
 from nvir.ir import Argument, Constant, Function, Instruction, SymbolOffset, Undef, Value, Variable
-from nvir.ir.types import ADDRESS_SPACES, PointerType
+from nvir.ir.types import ADDRESS_SPACES, I64, PointerType
 
 GENERIC, GLOBAL, SHARED, CONST, LOCAL, PARAM = 0, 1, 3, 4, 5, 101
 SPACE_NAMES = {**ADDRESS_SPACES, GENERIC: "", 7: "shared::cluster"}
 SPACE_NUMBERS = {name: number for number, name in SPACE_NAMES.items() if name}
 
 _THROUGH = frozenset(("getelementptr", "bitcast", "freeze", "addrspacecast"))
+MOST_CLEARED = 0xFFF  # low bits of an address, which are those of the place in its memory
+POINTER_MASK = "pointer.mask"  # the rule of llvm.ptrmask
 _NULL = -1  # null is an address of global memory, or of whatever else it meets only as generic
 
 
@@ -96,11 +99,36 @@ def _transfer(i: Instruction, found: dict[Value, int], known: Spaces) -> int | N
         return LOCAL
     if name in _THROUGH:
         return _operand(i.operands[0], found, known)
+    above = rounded_down(i)
+    if above is not None:
+        return _operand(above[0], found, known)
     if name == "phi":
         return _meet([_operand(v, found, known) for v in i.operands])
     if name == "select":
         return _meet([_operand(v, found, known) for v in i.operands[1:]])
     return GENERIC
+
+
+def rounded_down(i: Instruction) -> tuple[Value, int] | None:
+    """The generic pointer and the mask of `inttoptr(and(ptrtoint p, mask))` or llvm.ptrmask where
+    low bits alone go: memories begin at larger alignments, so it points into that of `p`."""
+    if i.form.is_call:
+        row = intrinsic(i)
+        if row is None or row.rule != POINTER_MASK:
+            return None
+        p, mask = i._operands
+    else:
+        number = i._operands[0] if i.form.name == "inttoptr" else None
+        if not isinstance(number, Instruction) or number.form.name != "and":
+            return None
+        cast, mask = number._operands
+        if not isinstance(cast, Instruction) or cast.form.name != "ptrtoint":
+            return None
+        p = cast._operands[0]
+    if not isinstance(mask, Constant) or mask.type is not I64 or not _is_generic(p):
+        return None
+    cleared = ~int(mask.value or 0) & (1 << 64) - 1
+    return (p, ~cleared) if not cleared & (cleared + 1) and cleared <= MOST_CLEARED else None
 
 
 def _operand(v: Value, found: dict[Value, int], known: Spaces) -> int | None:

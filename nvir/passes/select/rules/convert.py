@@ -11,7 +11,7 @@ from nvir.passes.select.rules import wide
 from nvir.passes.select.rules.floating import from_float, has_bfloat, kind_of, operand, to_float
 from nvir.passes.select.rules.integer import sext, words, zext
 from nvir.passes.select.selector import AddressParts, Parts, Selector, width
-from nvir.passes.select.spaces import GENERIC
+from nvir.passes.select.spaces import GENERIC, rounded_down
 
 # ----------------------------------------------------------------- integers
 
@@ -174,6 +174,9 @@ def _ptrtoint(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) 
 
 
 def _inttoptr(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
+    above, space = rounded_down(i), s.spaces.of(i)
+    if above is not None and space != GENERIC:
+        return (s.op("and.b64", s.into(s.address(above[0]), space), above[1]),)
     x = args[0][0]
     return s.pointed(i, (x if t.bits >= 64 else extended(s, x, t, 64, "z"),))
 
