@@ -53,7 +53,7 @@ from nvir.passes.aggregate.copies import counts_down, counts_up
 from nvir.passes.aggregate.plan import CopyPlan
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
-from nvir.passes.loop.fuse.plan import Way
+from nvir.passes.loop.fuse.plan import FusionLimits, Way
 from nvir.passes.loop.pipeline.feasible import Feasibility, Finding
 from nvir.passes.loop.unroll import loop_unroll
 from nvir.passes.policies import PipelineSlots
@@ -67,6 +67,7 @@ from tests.passes.test_loop_fuse import (
     HEAD,
     ON,
     PAIR,
+    TOP_TESTED,
     copies,
     loop,
     reads,
@@ -141,15 +142,23 @@ FUSED = (
     loop(1, BRANCHY.format(k=1, at=0)) + copies(2) + END,
     loop(1, "ld.global.u32 %r40, [%rd2];", bound="%r40") + copies(2) + END,
     loop(1, "membar.gl;") + copies(2) + END,
+    copies(1) + TOP_TESTED,
 )
+FUSION = "loop-simplify,loop-fuse<multi-block>"
 
 
 def fusing(*files: Any) -> Iterator[Any]:
+    """Also without the knob, with a small budget, and where what stands behind loops is cold."""
     for source in files or [body(HEAD + text) for text in FUSED]:
-        module = nvir.read_ptx(source)
-        remarks = nvir.run_passes(module, "loop-simplify,loop-fuse<multi-block>",
-                                  policy="documented", knobs=ON)
-        yield [r.message for r in remarks], nvir.print_ptx(module)
+        for pipeline, knobs in ((FUSION, ON), (FUSION, {}), ("cold", ON),
+                                (FUSION, {**ON, "PerformLoopFusionBudget": 8.0})):
+            module = nvir.read_ptx(source)
+            for f in module.functions if pipeline == "cold" else ():
+                for x in natural_loops(f) if f.blocks else ():
+                    for _, block in x.exits:
+                        block.pragmas = ("frequency 0",)
+            remarks = nvir.run_passes(module, FUSION, policy="documented", knobs=knobs)
+            yield [r.message for r in remarks], nvir.print_ptx(module)
 
 
 MEMORY = """define void @f(ptr %p, ptr %q, i64 %n) {
@@ -350,6 +359,10 @@ REMOVED: dict[str, dict[str, Made]] = {
         "slots": lambda plain, *a: PipelineSlots(1, {}),
     },
     "fuse": {
+        "entry_guard": gives(""), "limits_of": gives(FusionLimits()), "families_of": gives([]),
+        "_resolved": gives(None), "_not_cold": gives(None), "_latch": gives(None),
+        "_within_budget": gives(None), "_legal": gives(None), "second_pass": gives(False),
+        "patch": gives(None),
         "candidate": gives(None), "_way": gives(Way([])), "_sort_code": gives(None),
         "_stage_2": gives(None), "_registers": gives(None),
         "_trips": lambda self, loop: trip_count(loop), "_count_alike": gives(True),

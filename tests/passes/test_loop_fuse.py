@@ -81,6 +81,16 @@ def stored(k: int) -> str:
     return f"st.global.u32 [%rd2+{4 * k}], %r3{k};"
 
 
+TOP_TESTED = """
+    mov.u32 %r2, 0;
+H:
+    setp.ge.s32 %p2, %r2, 10;
+    @%p2 bra E;
+    add.s32 %r2, %r2, 1;
+    bra H;
+E:
+    ret;
+"""
 PAIR = copies(1) + reads(2) + stored(2) + END
 
 
@@ -279,16 +289,7 @@ def test_ordered_operations_in_a_body(operation: str) -> None:
 @pytest.mark.seed("FUS-08")
 def test_the_latch_is_a_conditional_branch() -> None:
     """A loop that is tested at its head is none that ends in one."""
-    text = copies(1) + """
-        mov.u32 %r2, 0;
-    H:
-        setp.ge.s32 %p2, %r2, 10;
-        @%p2 bra E;
-        add.s32 %r2, %r2, 1;
-        bra H;
-    E:
-        ret;
-    """
+    text = copies(1) + TOP_TESTED
     _, remarks = fused(text)
     assert [r.name for r in remarks] == ["TestNotAtEnd"]
     _, remarks = fused(text, "loop-simplify,loop-rotate,const-fold,loop-simplify,loop-fuse")

@@ -51,6 +51,7 @@ from nvir.documented.hoist.stages import (
 from nvir.ir import Block, Form, Instruction, Loop
 from nvir.ir.text.trace import note
 from nvir.passes.context import Context
+from nvir.passes.loop.frequency import is_cold
 
 
 @attrs.frozen
@@ -221,7 +222,7 @@ class Core:
         k = self.knobs(loop.header)
         if not k.const_loads or idom_steps(i, loop, k.idom_limit) > k.idom_limit:
             return False
-        if not k.cold_nests and any("cold" in b.flags for b in loop.blocks):
+        if not k.cold_nests and any(map(is_cold, loop.blocks)):
             return False
         if k.scoreboards is not None and self._waiting(loop) > k.scoreboards:
             return False

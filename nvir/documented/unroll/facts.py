@@ -15,7 +15,6 @@ Cost     linear in the loop.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Mapping
 
 import attrs
@@ -28,6 +27,7 @@ from nvir.assembler.unroll.known import Counted, Known, is_symbol
 from nvir.assembler.unroll.latch_exit import FLOAT, SIGNED
 from nvir.ir import Block, Function, Instruction, Loop, OpKind, Param, Value, natural_loops
 from nvir.ir.text.trace import Brief, note, step
+from nvir.passes.loop.frequency import is_cold, said_frequency
 
 WHOLE = "whole"  # a pass of the scanner that did not end early
 CALL_WEIGHT = 9  # of a call of a function of one block
@@ -136,11 +136,12 @@ def scan_forward(r: BodyRecord, loop: Loop, counted: Counted) -> str:
     known, control = Known(counted), loop_control(counted)
     foldable = counted.trip is not None
     for block in loop.blocks:
+        cold = is_cold(block)
         for i in block:
             if i.form.op.pseudo:
                 continue
             r.size += 1
-            r.cold += "cold" in block.flags
+            r.cold += cold
             _count(r, i, known)
             if foldable and i not in control and known.folds(i):
                 r.foldable += 1
@@ -248,9 +249,6 @@ def known_trips(function: Function) -> Mapping[Block, TripCount | None]:
     )
 
 
-_FREQUENCY = re.compile(r"frequency\s+(\d+)")
-
-
 def known_frequencies(function: Function) -> Mapping[Block, int]:
     """How often each block runs, kept in the same way."""
     return Analyses.of(function).get(
@@ -267,12 +265,8 @@ def frequencies(function: Function, trips: Mapping[Block, TripCount | None]) -> 
         n = trip.count if trip is not None and trip.count is not None else UNKNOWN_ITERATIONS
         for b in loop.blocks:
             runs[b] = min(runs[b] * max(n, 1), 1 << 40)
-    for b in function.rpo:
-        for text in b.pragmas:
-            found = _FREQUENCY.fullmatch(text.strip())
-            if found is not None:
-                runs[b] = int(found[1])
-    return runs
+    said = {b: said_frequency(b) for b in function.rpo}
+    return runs | {b: n for b, n in said.items() if n is not None}
 
 
 @attrs.frozen

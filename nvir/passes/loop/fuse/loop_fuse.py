@@ -20,7 +20,8 @@ Leaves   tests and counters that nothing uses to dce, moves to copy-prop.
 Skips    the reasons are the codes of `fuse_plan`. Barriers, fences, calls, volatile and convergent
          operations in a body or between keep their place.
 Knobs    PerformLoopFusion (519) nonzero, LoopMakeSingleEntry (487) on; PerformLoopFusionBudget
-         (520), unset is unlimited. Off by default under both policies.
+         (520), unset is unlimited. Off by default under both policies. Cold are blocks of a
+         profile, under policy documented those with `.pragma "frequency 0"` too.
 Cost     linear, but for the pairs of accesses that are asked about (see fuse_plan).
 Source   The notes' phase 59, anti and output dependences added; Kennedy, McKinley, "Maximizing
          Loop Parallelism and Improving Data Locality via Loop Fusion and Distribution", LCPC 1993,
@@ -36,11 +37,23 @@ from collections.abc import Set as AbstractSet
 import attrs
 
 from nvir.analysis.held import held_in_place
-from nvir.ir import Block, Constant, Function, Instruction, Loop, ScalarType, Value, form, integer
+from nvir.ir import (
+    Block,
+    Constant,
+    Function,
+    Instruction,
+    Loop,
+    ScalarType,
+    Value,
+    form,
+    integer,
+    natural_loops,
+)
 from nvir.ir.ssa.repair import repair
 from nvir.ir.ssa.rewrite import can_stand_for, substitute
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import note, step
 from nvir.passes.context import Context
+from nvir.passes.knobs import KnobKind
 from nvir.passes.loop import region
 from nvir.passes.loop.fuse import plan as fuse_plan
 from nvir.passes.loop.fuse.plan import Candidate, FusionLimits, FusionRefused, Planner
@@ -54,6 +67,7 @@ POSSIBLE = analysis(
     "Fusible", "could be fused with {second}: {instructions} instructions, {trips} iterations"
 )
 GATED = analysis("FusionGated", "loop fusion does not run: the knob LoopMakeSingleEntry is off")
+SINGLE_ENTRY = "knob LoopMakeSingleEntry is off"
 CODES = (FUSED, POSSIBLE, GATED, *fuse_plan.CODES)
 
 
@@ -62,51 +76,107 @@ class Options:
     """apply           fuse; without it the candidates are only named
     multi_block     bodies of several blocks too
     allow_cold      blocks that a profile calls cold do not end the search
-    first_limit, second_limit   instructions of a body (0: no limit), the notes' two sizes"""
+    first_limit, second_limit   instructions of a body (0: no limit), the notes' two sizes
+    skip            the pass does nothing, as where the dump option names its phase"""
 
     apply: bool = True
     multi_block: bool = False
     allow_cold: bool = False
     first_limit: int = 0
     second_limit: int = 0
+    skip: bool = False
+
+
+@attrs.frozen
+class FusionEntry:
+    """What the pass asks before it looks at loops.
+
+    kind, value    knob 519: how it is set, and to what
+    loops          bit 0 of the tool's flag byte 1368: the function has some
+    skip           the dump option names the phase
+    single_entry   knob 487
+    """
+
+    kind: KnobKind
+    value: int
+    loops: bool
+    skip: bool
+    single_entry: bool
+
+
+@step("FUS-01", "entry guard", "entry")
+def entry_guard(entry: FusionEntry) -> str:
+    """Why the pass does not run, or ""."""
+    if entry.kind != KnobKind.INT or not entry.value:
+        return "knob PerformLoopFusion is off"
+    if not entry.loops:
+        return "no loop"
+    if entry.skip:
+        return "the phase is skipped"
+    return "" if entry.single_entry else SINGLE_ENTRY
 
 
 def run(function: Function, ctx: Context) -> bool:
-    if not ctx.knob("PerformLoopFusion") or not function.back_edges:
-        return False
-    if not ctx.knob("LoopMakeSingleEntry"):
+    single, name = bool(ctx.knob("LoopMakeSingleEntry")), "PerformLoopFusion"
+    why = entry_guard(FusionEntry(ctx.knobs.kind(name), ctx.knob(name), bool(function.back_edges),
+                                 ctx.options.skip, single))
+    if why == SINGLE_ENTRY:
         ctx.remark(GATED)
+    if why:
         return False
+    limits = limits_of(ctx, function)
     held = held_in_place(function)
     told: set[tuple[Block, Block]] = set()
-    changed = False
+    rounds = 0
     while True:
-        found = _candidates(function, ctx, held, told)
+        found = _candidates(function, ctx, limits, held, told)
         for c in found:
             ctx.count("candidates")
             _tell(ctx, c)
-        if not found or not ctx.options.apply:
-            return changed
+        if not second_pass(len(found), ctx.options.apply):
+            break
         fuse(function, found, held)
         ctx.count("fused", len(found))
-        changed = True
+        rounds += 1
+    note("FUS-20", "flags", "changed" if rounds else "as they were", rounds=rounds)
+    note("FUS-02", "teardown", f"{len(told)} pairs refused", function=function, rounds=rounds)
+    return rounds > 0
+
+
+@step("FUS-02", "initialise", "function", "function.back_edges")
+def limits_of(ctx: Context, function: Function) -> FusionLimits:
+    """The knobs of this run, read once as unrolling does. What a pragma says of how often blocks
+    run counts under policy documented."""
+    o: Options = ctx.options
+    return FusionLimits(
+        ctx.knob("PerformLoopFusionBudget"), o.first_limit or None, o.second_limit or None,
+        o.multi_block, o.allow_cold, pragmas=ctx.policy == "documented",
+    )
+
+
+@step("FUS-14", "8 second pass", "candidates", "apply")
+def second_pass(candidates: int, apply: bool) -> bool:
+    """Whether what may be fused is fused."""
+    return candidates > 0 and apply
+
+
+@step("FUS-03", "scan", "loops")
+def families_of(loops: Sequence[Loop]) -> list[list[Loop]]:
+    """Loops beside each other, in one loop or in none."""
+    families: dict[Loop | None, list[Loop]] = {}
+    for loop in loops:
+        families.setdefault(loop.parent, []).append(loop)
+    return list(families.values())
 
 
 def _candidates(
-    function: Function, ctx: Context, held: frozenset[Value], told: set[tuple[Block, Block]]
+    function: Function, ctx: Context, limits: FusionLimits, held: frozenset[Value],
+    told: set[tuple[Block, Block]],
 ) -> list[Candidate]:
     """Pairs to fuse, no loop in two of them; a pair that is refused is remarked once."""
-    options: Options = ctx.options
-    limits = FusionLimits(
-        ctx.knob("PerformLoopFusionBudget"), options.first_limit or None,
-        options.second_limit or None, options.multi_block, options.allow_cold,
-    )
     planner = Planner(function, limits, held)
-    families: dict[Loop | None, list[Loop]] = {}
-    for loop in ctx.analyses(function).loops:
-        families.setdefault(loop.parent, []).append(loop)
     chosen = []
-    for siblings in families.values():
+    for siblings in families_of(ctx.analyses(function).loops):
         taken: Loop | None = None
         for first, second in itertools.pairwise(siblings):
             if first is taken:
@@ -141,6 +211,13 @@ def fuse(function: Function, found: Sequence[Candidate], held: AbstractSet[Value
     gone: set[Block] = set()
     for c in found:
         gone |= _fuse(function, c)
+    patch(function, gone)
+
+
+@step("FUS-20", "8 blocks, edges and loops anew", "gone", tell=lambda made, function, gone: {
+    "blocks": len(function.blocks), "loops": natural_loops(function), "annotations": "fresh"})
+def patch(function: Function, gone: AbstractSet[Block]) -> None:
+    """Drop what is left of the second loops and annotate the function again."""
     region.drop(function, gone)
     function.analyze_cfg()
 

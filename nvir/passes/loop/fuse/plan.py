@@ -35,8 +35,9 @@ from nvir.analysis.induction import InductionVariable, TripCount, trip_count
 from nvir.ir import SCALARS, Block, Form, Function, Instruction, Loop, Value
 from nvir.ir.ssa.repair import obstacle
 from nvir.ir.ssa.rewrite import can_stand_for
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import note, step
 from nvir.passes.loop import region
+from nvir.passes.loop.frequency import is_cold
 from nvir.passes.remarks import Code, missed
 
 _NOT = "not fused with {second}: "
@@ -77,13 +78,15 @@ class FusionRefused(Exception):
 
 @attrs.frozen
 class FusionLimits:
-    """Sizes in instructions; None is no limit. `blocks`: bodies of several blocks are fused."""
+    """Sizes in instructions; None is no limit. `blocks`: bodies of several blocks are fused;
+    `cold`: cold blocks do not end the search; `pragmas`: `.pragma "frequency 0"` makes cold."""
 
     budget: float | None = None
     first: int | None = None
     second: int | None = None
     blocks: bool = False
     cold: bool = False
+    pragmas: bool = False
 
 
 @attrs.define(eq=False)
@@ -133,21 +136,20 @@ class Planner:
     def candidate(self, first: Loop, second: Loop) -> Candidate:
         """The pair with all that fusing needs. Raises FusionRefused."""
         parent = first.parent
-        if parent is not None and self._sideways & set(parent.blocks):
+        sideways = parent is not None and self._sideways & set(parent.blocks)
+        note("FUS-03", "parent", "entered sideways" if sideways else "natural", first=first,
+             parent=parent)
+        if sideways:
             raise FusionRefused(IRREDUCIBLE)
         way = self._way(first, second)
         self._stage_2(first, second, way)
         size = sum(map(len, first.blocks)) + sum(map(len, second.blocks))
-        budget = self.limits.budget
-        if budget is not None and size > budget:
-            raise FusionRefused(BUDGET, instructions=size, budget=int(budget))
+        self._within_budget(size)
         self._registers(first, second, way)
         a, b = self._trips(first), self._trips(second)
         if not self._count_alike(a, b):
             raise FusionRefused(TRIPS, first_trips=a.text, second_trips=b.text)
-        self._structure(first, second)
-        # A counter comes back to where it was after as many iterations as it has values.
-        self._memory(first, second, a.count if a.count is not None else 1 << a.variable.bits)
+        self._legal(first, second, a)
         shift = self._shift(a.variable, b.variable)
         return Candidate(first, second, way, size, a.text, (a.variable, b.variable), shift)
 
@@ -165,18 +167,29 @@ class Planner:
         block = first.exits[0][1]
         while True:
             way.chain.append(block)
-            if not self.limits.cold and "cold" in block.flags:
-                raise FusionRefused(COLD, block=str(block.name))
-            if region.only_jumps(block):
-                following = block.succs[0]
-                if following is second.header:
-                    break
-            else:
+            self._not_cold(block)
+            following = self._resolved(block)
+            if following is second.header:
+                break
+            if following is None:
                 following = self._second_guard(way, block, second)
             self._may_follow(way, first, block, following)
             block = following
         self._sort_code(way, first, second)
         return way
+
+    @step("FUS-04", "1 branch chain", "block")
+    def _resolved(self, block: Block) -> Block | None:
+        """Where a block that only jumps leads; None of one that decides."""
+        return block.succs[0] if region.only_jumps(block) else None
+
+    @step("FUS-05", "cold block", "block", "block.flags", "block.pragmas", "self.limits.cold")
+    def _not_cold(self, block: Block) -> None:
+        if not self.limits.cold and self._is_cold(block):
+            raise FusionRefused(COLD, block=str(block.name))
+
+    def _is_cold(self, block: Block) -> bool:
+        return is_cold(block) if self.limits.pragmas else "cold" in block.flags
 
     def _may_follow(self, way: Way, first: Loop, block: Block, following: Block) -> None:
         """Check that nothing else leads to the next block of the way, but for a first guard."""
@@ -281,25 +294,36 @@ class Planner:
     def _stage_2(self, first: Loop, second: Loop, way: Way) -> None:
         for loop, limit in ((first, self.limits.first), (second, self.limits.second)):
             name = str(loop.header.name)
-            exiting = loop.exits[0][0]
-            if exiting is not loop.latches[0]:
-                raise FusionRefused(TOP_TESTED, loop=name)
-            last = exiting.terminator
-            if last is None or last.form.name != "bra" or last.guard is None:
-                what = last.form.spelling if last is not None else "nothing"
-                raise FusionRefused(NOT_CONDITIONAL, loop=name, what=what)
+            self._latch(loop)
             if limit is not None and sum(map(len, loop.blocks)) > limit:
                 size = sum(map(len, loop.blocks))
                 raise FusionRefused(BODY_SIZE, instructions=size, loop=name, limit=limit)
             for b in loop.blocks:
-                if not self.limits.cold and "cold" in b.flags:
-                    raise FusionRefused(COLD, block=str(b.name))
+                self._not_cold(b)
                 for i in b:
                     self._may_be_fused(i, loop)
         if not self.limits.blocks and (len(first.blocks) > 1 or len(second.blocks) > 1):
             raise FusionRefused(
                 SEVERAL_BLOCKS, first_blocks=len(first.blocks), second_blocks=len(second.blocks)
             )
+
+    @step("FUS-08", "2 latch", "loop", "loop.latches")
+    def _latch(self, loop: Loop) -> Instruction:
+        """The conditional branch at the end of the latch, by which alone the loop is left."""
+        name, exiting = str(loop.header.name), loop.exits[0][0]
+        if exiting is not loop.latches[0]:
+            raise FusionRefused(TOP_TESTED, loop=name)
+        last = exiting.terminator
+        if last is None or last.form.name != "bra" or last.guard is None:
+            what = last.form.spelling if last is not None else "nothing"
+            raise FusionRefused(NOT_CONDITIONAL, loop=name, what=what)
+        return last
+
+    @step("FUS-09", "3 budget", "size", "self.limits.budget")
+    def _within_budget(self, size: int) -> None:
+        budget = self.limits.budget
+        if budget is not None and size > budget:
+            raise FusionRefused(BUDGET, instructions=size, budget=int(budget))
 
     def _may_be_fused(self, i: Instruction, loop: Loop) -> None:
         f = i.form
@@ -395,6 +419,13 @@ class Planner:
             return None
         return _exact(self.forms.of(y.start) - self.forms.of(x.start), x.bits)
 
+    @step("FUS-14", "8 legality", "first", "second")
+    def _legal(self, first: Loop, second: Loop, a: TripCount) -> None:
+        """Asked always, also where nothing is fused then."""
+        self._structure(first, second)
+        # A counter comes back to where it was after as many iterations as it has values.
+        self._memory(first, second, a.count if a.count is not None else 1 << a.variable.bits)
+
     @step("FUS-17", "8 structure", "first", "second")
     def _structure(self, first: Loop, second: Loop) -> None:
         """The bodies walked in parallel: blocks, their predecessors, the edges among them."""
@@ -409,7 +440,7 @@ class Planner:
                 raise FusionRefused(STRUCTURE, what=f"unlike ways into {a.name} and {b.name}")
             if sorted(one.get(s, -1) for s in a.succs) != sorted(two.get(s, -1) for s in b.succs):
                 raise FusionRefused(STRUCTURE, what=f"unlike ways out of {a.name} and {b.name}")
-            if ("cold" in a.flags) != ("cold" in b.flags):
+            if self._is_cold(a) != self._is_cold(b):
                 raise FusionRefused(STRUCTURE, what=f"one of {a.name} and {b.name} is cold")
 
     @step("FUS-16", "8 memory", "first", "second", "trips")
