@@ -113,9 +113,11 @@ def _factor_set(ctx: Context) -> tuple[str, int]:
     of step L follows the other where nobody set it."""
     if ctx.options.factor:
         return "option factor", ctx.options.factor
-    for name in ("LoopUnrollFactorStepL", "LoopUnrollFactor"):
-        if name in ctx.knobs.overrides() and ctx.knob(name):
-            return f"knob {name}", ctx.knob(name)
+    given = {"LoopUnrollFactorStepL": ctx.knob("LoopUnrollFactorStepL"),
+             "LoopUnrollFactor": ctx.knob("LoopUnrollFactor")}
+    for name, factor in given.items():
+        if factor and name in ctx.knobs.overrides():
+            return f"knob {name}", factor
     return "", 0
 
 

@@ -307,7 +307,7 @@ def test_a_result_by_address_moves_the_arguments_but_not_the_parameters_numbers(
     told = steps_told(trace)
     for line in (
         "FN-01 3 section (function make): hot",
-        "FN-05 return slot (result big, sret True): Argument",
+        "FN-05 return slot (result big, sret True): the first argument",
         "FN-01 8 alignment (function make): 8",
         "FN-11 struct return (sret True): the first argument is agg.result",
         "FN-09 prolog (parameter v, index 1): BYVAL argument 1 of ptr",

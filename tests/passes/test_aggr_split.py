@@ -306,6 +306,25 @@ def test_large_copies_are_loops():
     assert np.array_equal(out[1], data[0])
 
 
+@pytest.mark.seed("STR-04", "MEM-22")
+@pytest.mark.parametrize(("knobs", "why"), [
+    ({}, "by element: its elements keep their types, padding is left out"),
+    ({"max-aggr-copy-size": 19}, "of memory: more than 19 bytes"),
+    ({"large-aggr-store-limit": 5}, "by element: its elements keep their types, padding is left out"),
+    ({"large-aggr-store-limit": 4}, "of memory: more than 4 elements"),
+])
+def test_either_limit_makes_a_copy_one_of_memory(knobs, why):
+    text = """  %v = load {i32, [4 x i32]}, ptr %p, align 4
+  store {i32, [4 x i32]} %v, ptr %q, align 4
+  ret void"""
+    with Trace() as trace:
+        m = body(text, knobs=knobs, policy="documented")
+    (event,) = trace.of("STR-04")
+    assert (event.outcome, event.inputs["elements"], event.inputs["bytes"]) == (why, 5, 20)
+    typed = [i for i in m["f"].instructions() if i.form.name == "load" and i.type is I32]
+    assert len(typed) == (5 if why.startswith("by element") else 0)
+
+
 @pytest.mark.seed("MEM-22")
 def test_large_constants_are_filled_or_copied():
     text = "  store [8 x i32] {}, ptr %p\n  ret void"

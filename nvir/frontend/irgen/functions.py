@@ -63,7 +63,7 @@ def _skeleton(g: IRGenState, decl: Function, function: IRFunction, abi: ABI) -> 
         g.retval = at_pointer(function.arguments[0], decl.result)
     else:
         g.retval = g.alloca(decl.result, "retval")
-    slot = "none" if g.retval is None else g.retval.pointer
+    slot = "the first argument" if abi.sret else "none" if g.retval is None else g.retval.pointer
     note("FN-05", "return slot", slot, result=result, sret=abi.sret)
     _did(g, decl, "retval", slot)
     g.return_align = 0 if is_void(result) else align_of(result)

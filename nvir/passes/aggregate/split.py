@@ -76,8 +76,8 @@ SPLIT_OPCODE = 32  # of splitStruct, in the notes' numbers
 
 @attrs.frozen
 class SplitLimits:
-    """copy_bytes: a larger copied value is moved as memory. store_elements: a larger constant is
-    stored by a loop. unchecked: a load and its store are a copy, whatever lies between.
+    """copy_bytes: a larger copied value is moved as memory. store_elements: so is one of
+    more elements, and a constant of more is stored as memory. unchecked: a load and its store are a copy, whatever lies between.
     padding: a copy by leaf takes it along; else only in unions, whose members lie in it."""
 
     copy_bytes: int = 128
@@ -437,18 +437,27 @@ class _Splitter:
         aligns = [said_alignment(x) or align_of(t) for x in (load, store)]
         b = self.at(store)
         self.dead += [store, load]
-        large = size > self.limits.copy_bytes
         padded = self.limits.padding or holds_union(t)
-        how, why = ("of memory", f"more than {self.limits.copy_bytes} bytes") if large else (
+        large = self.too_large(t)
+        how, why = ("of memory", large) if large else (
             "by element", "its elements keep their types, padding " + (
                 "comes along" if padded else "is left out"))
-        note("STR-04", "small or large", f"{how}: {why}", bytes=size, t=t)
+        note("STR-04", "small or large", f"{how}: {why}", bytes=size, elements=len(leaves(t)), t=t,
+             copy_bytes=self.limits.copy_bytes, store_elements=self.limits.store_elements)
         if large:
             move(b, q, p, size, aligns[1], aligns[0])
         else:
             self.parts[load] = self.typed_copy(t, p, q, aligns, gaps(t) if padded else ())
         self.ctx.count("copied")
         self.ctx.remark(COPIED, store, bytes=size, how=how, why=why)
+
+    def too_large(self, t: Type) -> str:
+        """Why a type is copied as memory, or ""."""
+        if size_of(t) > self.limits.copy_bytes:
+            return f"more than {self.limits.copy_bytes} bytes"
+        if len(leaves(t)) > self.limits.store_elements:
+            return f"more than {self.limits.store_elements} elements"
+        return ""
 
     def typed_copy(
         self, t: Type, p: Value, q: Value, aligns: list[int], padding: Sequence[tuple[int, int]]
