@@ -25,6 +25,7 @@ from nvir.frontend.irgen.intrinsic.inline_asm import (
 )
 from nvir.frontend.irgen.state import ModuleState
 from nvir.frontend.tree import types as t
+from nvir.ir.text.trace import Trace
 
 out, x, y, n, s = b.names("out x y n s")
 PHASES = ["template", "reconstruction", "constraints", "clobbers", "object", "results", "cleanup"]
@@ -35,9 +36,9 @@ def kernel(*body, params="", others=()):
                                     b.let("int y", 0), *body))
 
 
-def state_of(*body, params="", others=()):
+def state_of(*body, params="", others=(), policy="observed"):
     unit = check(kernel(*body, params=params, others=others))
-    shared = ModuleState(unit, Options())
+    shared = ModuleState(unit, Options(policy=policy))
     decl = unit.functions[-1]
     symbol = function_symbol(shared, decl)
     return emit_function(shared, decl, symbol, shared.abis[decl])
@@ -233,6 +234,22 @@ def test_results_are_taken_out_and_stored():
                     b.asm("a %0, %1;", [("=q", b.name("q")), ("=q", b.name("r"))]))
     assert sum((i.name or "").startswith("asmresult")
                for i in wide.function.instructions()) == 2
+
+
+@pytest.mark.seed("ASM-21")
+@pytest.mark.parametrize(("policy", "count", "named"), [
+    ("documented", 4, False), ("documented", 5, True), ("observed", 4, True),
+])
+def test_parts_of_results_beyond_16_bytes_are_named(policy, count, named):
+    outputs = [("=r", b.name(f"v{k}")) for k in range(count)]
+    with Trace() as trace:
+        g = state_of(*(b.let(f"int v{k}") for k in range(count)), b.asm("a;", outputs),
+                     policy=policy)
+    found = [i for i in g.function.instructions() if i.form.name == "extractvalue"]
+    assert [bool(i.name) for i in found] == [named] * count
+    for k, e in enumerate(trace.of("ASM-21")):
+        assert (e.inputs["number"], e.inputs["bytes"]) == (k, 4 * count)
+        assert ("asmresult" in e.outcome) is named
 
 
 @pytest.mark.seed("ASM-23", "ASM-09")

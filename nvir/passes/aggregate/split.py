@@ -77,8 +77,9 @@ SPLIT_OPCODE = 32  # of splitStruct, in the notes' numbers
 @attrs.frozen
 class SplitLimits:
     """copy_bytes: a larger copied value is moved as memory. store_elements: so is one of
-    more elements, and a constant of more is stored as memory. unchecked: a load and its store are a copy, whatever lies between.
-    padding: a copy by leaf takes it along; else only in unions, whose members lie in it."""
+    more elements, and a constant of more is stored as memory.
+    unchecked: a load and its store are a copy, whatever lies between. padding: a copy by leaf takes
+    it along; else only in unions, whose members lie in it."""
 
     copy_bytes: int = 128
     store_elements: int = 10000

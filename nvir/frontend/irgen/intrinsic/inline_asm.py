@@ -34,6 +34,7 @@ from nvir.frontend.tree.expressions import Cast, Expr, InitList, IntLiteral, Nam
 from nvir.frontend.tree.layout import size_of
 from nvir.frontend.tree.statements import Asm, AsmOperand
 from nvir.frontend.tree.types import Array, is_aggregate, strip, underlying
+from nvir.ir import layout
 from nvir.ir import types as ty
 from nvir.ir.nvvm_values import ASM_CLASSES
 from nvir.ir.text.trace import note, step
@@ -42,6 +43,7 @@ from nvir.ir.values import Constant, Value, undef
 if TYPE_CHECKING:
     from nvir.frontend.irgen.state import IRGenState
 
+SHORT_RESULT = 16  # bytes of a result that the notes take apart in the short form
 NOT_VOLATILE = 0xE9F  # the real front end's number of the warning
 
 TAGS: dict[int, str] = {
@@ -342,14 +344,20 @@ def _warn(g: IRGenState, s: Asm) -> None:
         note("ASM-19", "5 number", number, outputs=len(s.outputs))
 
 
+def _part_name(g: IRGenState, result: Value) -> str:
+    """The notes' short form of up to 16 bytes has no name; cicc's always has one."""
+    short = g.options.policy == "documented" and layout.size_of(result.type) <= SHORT_RESULT
+    return "" if short else "asmresult"
+
+
 @step("ASM-22", "6 results", "result", tell=lambda made, g, result, destinations: [
     f"stored at {place.pointer.name or 'a place'}" for place, _ in destinations] or "none")
 def _results(g: IRGenState, result: Value, destinations: list[tuple[LValue, ty.Type]]) -> None:
     for k, (place, _) in enumerate(destinations):
         v = result
         if len(destinations) > 1:
-            v = g.builder.extract_value(result, k, "asmresult")
-            note("ASM-21", "6 part", v, number=k, bytes=size_of(place.type))
+            v = g.builder.extract_value(result, k, _part_name(g, result))
+            note("ASM-21", "6 part", v, number=k, of=result.type, bytes=layout.size_of(result.type))
         own = g.types.value(place.type)
         if own is ty.I1:
             v = fold.cast(g, "trunc", v, ty.I1, "tobool")
