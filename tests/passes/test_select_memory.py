@@ -562,3 +562,48 @@ define ptx_kernel void @k(ptr %p, i8 %v) {
     made = nvir.print_ptx(again)
     assert "atom.relaxed.sys.global.cas.b32" in made
     assert "ld.volatile.global.u32" in made
+
+
+@pytest.mark.parametrize(("type", "word"), [("<8 x i1>", "xor.b16"), ("<32 x i1>", "xor.b32"),
+                                            ("<4 x i4>", "xor.b16"), ("<8 x i8>", "xor.b32")])
+def test_bits_that_are_only_combined_are_words(type, word):
+    text = f"""
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
+  %p = getelementptr i8, ptr addrspace(1) %in, i64 8
+  %x = load {type}, ptr addrspace(1) %in
+  %y = load {type}, ptr addrspace(1) %p
+  %z = xor {type} %x, %y
+  store {type} %z, ptr addrspace(1) %out
+  ret void
+}}"""
+    module = read(text)
+    nvir.run_passes(module, "vectorize-memory")
+    made = check(module, [rows(1), np.zeros(8, np.uint8)])
+    names = [i.form.spelling for f in made.functions for i in f.instructions()]
+    assert set(names) <= {"ld.param.u64", "cvta.to.global.u64", "ret", word,
+                          *(n for n in names if n.startswith(("ld.global", "st.global")))}
+
+
+def test_bits_as_a_number_are_loaded_as_one():
+    """From a cast to a cast; what asks for an element keeps them apart."""
+    text = """
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out, i8 %n) {
+  %v = bitcast i8 %n to <8 x i1>
+  %x = load <8 x i1>, ptr addrspace(1) %in
+  %z = and <8 x i1> %x, %v
+  USE
+  %b = bitcast <8 x i1> %z to i8
+  store i8 %b, ptr addrspace(1) %out
+  ret void
+}"""
+
+    def selected(use: str) -> list[str]:
+        module = read(text.replace("USE", use))
+        nvir.run_passes(module, "vectorize-memory")
+        made = check(module, [rows(1), np.zeros(2, np.uint8), np.uint8(0xA5)])
+        return [i.form.spelling for f in made.functions for i in f.instructions()]
+
+    assert not any(n.startswith(("selp", "shr")) for n in selected(""))
+    assert any(n.startswith("selp") for n in selected("""%e = extractelement <8 x i1> %z, i32 2
+  %p = getelementptr i8, ptr addrspace(1) %out, i64 1
+  store i1 %e, ptr addrspace(1) %p"""))

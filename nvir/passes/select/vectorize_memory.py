@@ -33,7 +33,7 @@ from nvir.ir.layout import align_of, size_of
 from nvir.ir.types import I8, I32, I64, FloatType, IntType, Type, vector
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
-from nvir.passes.select.word_vectors import rewrite_stores
+from nvir.passes.select.word_vectors import rewrite_bits
 
 MERGED = passed("Merged", "{loads} loads and {stores} stores joined neighbours in vector accesses")
 CODES = (MERGED,)
@@ -57,7 +57,7 @@ class Neighbour:
 def run(function: Function, ctx: Context) -> bool:
     loads = stores = words = 0
     for block in function.blocks:
-        words += rewrite_stores(block)
+        words += rewrite_bits(block)
         found = _gather(block)
         for t, run_ in found:
             for group in _runs(t, run_):

@@ -1,64 +1,81 @@
-"""Vectors of bytes and half words that are only moved and combined bit by bit, in words.
+"""Vectors of small numbers that are only moved and combined bit by bit, in words.
 
     %v = load <16 x i8>, ptr %p, align 16         %v = load <4 x i32>, ptr %p, align 16
     %x = xor <16 x i8> %v, splat (i8 85)    ==>   %x = xor <4 x i32> %v, splat (i32 1431655765)
     store <16 x i8> %x, ptr %q, align 16          store <4 x i32> %x, ptr %q, align 16
 
-A store is rewritten where all that it writes comes of loads, literals and bitwise operations that
-nothing else uses. `vectorize-memory` does it, behind which no pass asks for elements.
+A store, or a cast to another type, is rewritten where its value comes of loads, literals, casts and
+bitwise operations that nothing else uses. `<8 x i1>` is one number, as it is in memory.
+`vectorize-memory` does it, behind which no pass asks for elements.
 """
 
 from __future__ import annotations
 
-from nvir.ir import Block, Constant, Instruction, Type, Value, constant
+from nvir.ir import Block, Constant, Instruction, OpKind, Type, Value, constant
 from nvir.ir.layout import align_of
 from nvir.ir.nvvm import Builder, const
-from nvir.ir.types import I32, IntType, VectorType, vector
+from nvir.ir.types import I32, IntType, VectorType, int_type, vector
 
 _BITWISE = frozenset(("and", "or", "xor"))
 MAX_TREE = 64
 
 
-def rewrite_stores(block: Block) -> int:
-    """Rewrite the stores of a block; how many were."""
-    stores = [i for i in block if i.form.name == "store" and _in_words(i.operands[0].type)]
-    return sum(map(_rewrite, stores))
+def rewrite_bits(block: Block) -> int:
+    """Rewrite the stores and casts of a block; how many were."""
+    ends = [i for i in block if (i.form.kind is OpKind.STORE or i.form.name == "bitcast")
+            and _words(i.operands[0].type) is not None]
+    return sum(map(_rewrite, ends))
 
 
-def _in_words(t: Type) -> bool:
-    return isinstance(t, VectorType) and isinstance(t.element, IntType) \
-        and t.element.bits in (8, 16) and t.count * t.element.bits % 32 == 0
+def _words(t: Type) -> Type | None:
+    """What a vector is in words; None for what is better left as it is."""
+    if not isinstance(t, VectorType) or not isinstance(t.element, IntType):
+        return None
+    size, bits = t.element.bits, t.count * t.element.bits
+    if size not in (1, 2, 4, 8, 16):
+        return None
+    if bits % 32 == 0:
+        return vector(I32, bits // 32) if bits > 32 else I32
+    return int_type(bits) if size < 8 and bits in (8, 16) else None
 
 
 def _is_plain(i: Instruction) -> bool:
     return not i.form.volatile and "atomic" not in i.form.mods
 
 
-def _rewrite(store: Instruction) -> bool:
-    value, place = store.operands
-    tree = _tree(value, store)
-    if not tree or not _is_plain(store):
+def _rewrite(end: Instruction) -> bool:
+    value = end.operands[0]
+    tree = _tree(value)
+    if not tree or not _is_plain(end):
         return False
     t = value.type
-    assert isinstance(t, VectorType)
-    n = t.count * t.element.bits // 32
-    words = vector(I32, n) if n > 1 else I32
+    words = _words(t)
+    assert words is not None
     made: dict[Value, Value] = {}
     for i in reversed(tree):  # operands before users
         b = Builder.ahead_of(i)
         if i.form.name == "load":
             made[i] = b.insert(i.form.spelling, i.operands, words, "", i.aux or align_of(t))
+        elif i.form.name == "bitcast":
+            made[i] = _cast(b, i.operands[0], words)
         else:
             a, c = (made.get(v) or _literal(v, words) for v in i.operands)
             made[i] = b.insert(i.form.name, (a, c), words)
-    store.set_operands((made[value], place))
-    store.aux = store.aux or align_of(t)
+    if end.form.kind is OpKind.STORE:
+        end.set_operands((made[value], end.operands[1]))
+        end.aux = end.aux or align_of(t)
+    else:
+        end.replace_with(_cast(Builder.ahead_of(end), made[value], end.type))
     for i in tree:
         i.erase()
     return True
 
 
-def _tree(value: Value, store: Instruction) -> list[Instruction]:
+def _cast(b: Builder, v: Value, t: Type) -> Value:
+    return v if v.type is t else b.bitcast(v, t)
+
+
+def _tree(value: Value) -> list[Instruction]:
     """The instructions that a value is made by, each after its users; none where one is another or
     used elsewhere."""
     order: dict[Instruction, None] = {}
@@ -73,9 +90,15 @@ def _tree(value: Value, store: Instruction) -> list[Instruction]:
         order[v] = None
         if v.form.name in _BITWISE:
             work.extend(v.operands)
-        elif v.form.name != "load" or not _is_plain(v):
+        elif not _is_leaf(v):
             return []
     return list(order)
+
+
+def _is_leaf(i: Instruction) -> bool:
+    if i.form.name == "bitcast":
+        return True
+    return i.form.name == "load" and _is_plain(i)
 
 
 def _literal(v: Value, words: Type) -> Value:
