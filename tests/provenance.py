@@ -8,9 +8,6 @@ PROVENANCE: dict[str, str] = {
     "the form (UNR-33, LIC-16 and LIC-25 have tests)",
     "LPI-08": "the hash of the real tool's table of rejections. nvir keeps a rejection as the "
     "remark of its loop (UNR-45 and UNR-46 have tests), in no table that is hashed by hand",
-    "SWP-05": "masks over the real tool's operand words in its check of what may be pipelined. "
-    "nvir has no such words (IR-10), and which properties the bits stand for is not in the notes; "
-    "the check asks properties of the form instead (SWP-04 and SWP-06 have tests)",
     "TYP-06": "how the real front end instantiates templates. nvir begins at a typed tree in which "
     "they are instantiated (EXP-22); by whom is the reader's affair",
     "GAP-27": "two roles under one address in the notes. nvir has no addresses: a role is a "

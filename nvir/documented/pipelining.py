@@ -126,7 +126,7 @@ def _in_order(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obs
          else "all lanes leave together", loop=loop, divergent=parts)
     against = feasible(loop.header, parts=parts, together=True).obstacle
     if against is None and ctx.options is not None and ctx.options.noted_check:
-        against = noted_check(classes, ctx.profile).obstacle
+        against = noted_check(classes, ctx.profile, ctx.options.optimize).obstacle
     if against is not None:
         return against
     plain = loop_graph(loop, ctx.profile, level=level)
@@ -221,14 +221,33 @@ def _classed(i: Instruction, index: int, made: int) -> None:
          operands=i.operands, count=operand_count(i), index=index)
 
 
+FLAGS_FROM = 2  # the level of optimisation from which on flags reject
+
+
+def operand_flag(i: Instruction) -> str:
+    """What changes operand 0 or 1 where it stands, or "". The notes have two masks of bits; of what
+    gets so far a form has saturation alone: carries are tied, and rejected before."""
+    return "a saturated result" if any(m.startswith("sat") for m in i.form.mods) else ""
+
+
 @step("SWP-06", "2 noted check", "classes")
-def noted_check(classes: Mapping[Instruction, OperandClasses], profile: Profile) -> Finding:
-    """The check as the notes have it: 60 for an instruction of the pipes 0 to 3, or whose operands
-    0 and 1 are of unlike classes. Flags of operands, which they name by bits, are left out."""
+def noted_check(
+    classes: Mapping[Instruction, OperandClasses], profile: Profile, optimize: int = 2
+) -> Finding:
+    """The check as the notes have it: 60 for an instruction with a flag on operand 0 or 1, above
+    level 1 of optimisation, of the pipes 0 to 3, or whose operands 0 and 1 are of unlike
+    classes."""
     for i, of in classes.items():
         if i.form.terminator:
             continue
         pipe, what = pipe_of_class(of.result, profile), i.form.spelling
+        flag = operand_flag(i)
+        flagged = bool(flag) and optimize >= FLAGS_FROM
+        note("SWP-05", "2 flags", "rejected" if flagged else "no objection", instruction=i,
+             flag=flag, optimize=optimize)
+        if flagged:
+            why = f"{what} has {flag}"
+            return Finding(Feasibility.REJECT, Obstacle.FLAGS, len(i.operands), why)
         if pipe in CONTROL:
             return Finding(Feasibility.REJECT, Obstacle.PIPE, len(i.operands), f"{what} on {pipe}")
         if of.result != of.source:

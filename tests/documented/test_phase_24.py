@@ -203,6 +203,24 @@ def test_under_policy_observed_lanes_that_leave_together_may_shuffle():
     assert "NotPipelinedTogether" not in told["observed"]
 
 
+@pytest.mark.seed("SWP-05")
+@pytest.mark.parametrize(("added", "optimize", "why"), [
+    ("add.sat.f32 %f6, %f2, %f2;", 2, "add.sat.f32 has a saturated result"),
+    ("add.sat.f32 %f6, %f2, %f2;", 1, None), ("add.f32 %f6, %f2, %f2;", 2, None),
+])
+def test_the_noted_check_rejects_flags_of_operands_from_level_2_on(added, optimize, why):
+    module = nvir.read_ptx(text_of(added + SUM))
+    with Trace() as trace:
+        (remark,) = nvir.run_passes(module, f"loop-pipeline<noted-check;optimize={optimize}>",
+                                    policy="documented")
+    first = trace.of("SWP-05")[0]
+    assert first.outcome == ("rejected" if why else "no objection")
+    assert bool(first.inputs["flag"]) is (".sat" in added)
+    assert first.inputs["optimize"] == optimize
+    assert (remark.name == "NotPipelinedFlags") is (why is not None)
+    assert why is None or why in remark.message
+
+
 @pytest.mark.seed("SWP-06", "GAP-23")
 def test_the_noted_check_is_asked_for():
     """It rejects the sum of the loads: an address' addition is on the ALU."""

@@ -93,6 +93,7 @@ def test_the_list_of_reasons_is_closed() -> None:
         Obstacle.NO_GAIN, Obstacle.LIMIT, Obstacle.TOO_LARGE, Obstacle.REGISTERS, Obstacle.FORM,
         Obstacle.PIPELINED, Obstacle.MANY,
         Obstacle.STRIDE, Obstacle.PIPE, Obstacle.UNLIKE, Obstacle.TOGETHER,  # tests/documented
+        Obstacle.FLAGS,
     }
     assert set(REFUSED) | elsewhere == set(Obstacle)
     assert not set(REFUSED) & elsewhere

@@ -124,6 +124,7 @@ class Options:
     classes  policy documented: machine operations take the pipes of their latency classes, as the
              notes' table has them, instead of those of their opcodes
     noted_check  policy documented: the check of instructions as the notes have it
+    optimize  policy documented: level of optimisation, for the noted check; 1 lets flags pass
     """
 
     depth: int = 0
@@ -135,6 +136,7 @@ class Options:
     judged: int = 40
     classes: bool = False
     noted_check: bool = False
+    optimize: int = 2
 
 
 def run(function: Function, ctx: Context) -> bool:
