@@ -56,7 +56,7 @@ STAGES: tuple[Stage, ...] = (
           "equal addresses are one value before accesses are compared; what gvn joins combines"),
     Stage("simplify-cfg,gvn", (2, 3),
           "branches on joined conditions fold; their blocks' expressions meet"),
-    Stage("lower-aggr-copies", (1, 2, 3),
+    Stage("lower-aggr-copies<held>", (1, 2, 3),
           "copies that sroa left become accesses, which can be wide; struct values scalars"),
     Stage("sroa,mem2reg,inst-combine,simplify-cfg", (2, 3),
           "stack memory that was only copied is now accessed in pieces"),

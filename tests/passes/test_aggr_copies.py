@@ -452,6 +452,35 @@ def test_a_variable_distance_needs_both():
     assert len(names(m["k"])) == 5
 
 
+@pytest.mark.parametrize(("size", "volatile", "held"), [
+    (64, "false", True), (13, "true", True), (72, "false", False)])
+def test_what_registers_hold_is_read_before_it_is_written(size, volatile, held):
+    """64 bytes need no direction then; more would take too many registers. Notes have no such."""
+    m = body(move(str(size), 8, volatile=volatile), pipeline="lower-aggr-copies<held>")
+    assert (names(m["k"]) == ["entry"]) is held
+    order = [a[0] for a in accesses(m["k"].blocks[0 if held else 2])]
+    assert (order == sorted(order)) is held
+    documented = body(move("8"), "documented", pipeline="lower-aggr-copies<held>")
+    assert len(names(documented["k"])) == 5
+
+
+@pytest.mark.parametrize("distance", [-9, -4, 0, 4, 8, 40])
+def test_a_held_move_is_right_where_it_overlaps(distance):
+    m = read("""define ptx_kernel void @k(ptr %a, i64 %n) {
+  %s = getelementptr i8, ptr %a, i64 64
+  %d = getelementptr i8, ptr %s, i64 %n
+  call void @llvm.memmove.p0.p0.i64(ptr %d, ptr %s, i64 15, i1 false)
+  ret void
+}
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)""")
+    given = np.arange(128, dtype=np.uint8)
+    wanted = given.copy()
+    wanted[64 + distance : 79 + distance] = given[64:79]
+    nvir.run_passes(m, "default<O2>")
+    nvir.launch(m, "k", 1, 1, [given, np.int64(distance)])
+    assert given.tobytes() == wanted.tobytes()
+
+
 @pytest.mark.seed("MEM-21")
 def test_constant_memory_is_no_target():
     message = "memmove/memcpy cannot target constant address space"

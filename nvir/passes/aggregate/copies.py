@@ -35,7 +35,7 @@ from nvir.ir.types import I8, I32, I64, Type, VectorType, pointer
 from nvir.passes.aggregate.cutting import Cut
 from nvir.passes.aggregate.plan import ELEMENTS, CopyPlan, Piece
 
-IN_FLIGHT = 4  # loads of straight code before their stores: more take the registers of other warps
+IN_FLIGHT = 4  # loads of a memcpy before their stores: more take the registers of other warps
 COMMA_NAME = "dst.memmove.gep,unroll"  # so in the real binary
 
 
@@ -399,9 +399,10 @@ class _CopyWriter:
 
     def straight(self, pieces: tuple[Piece, ...], down: bool) -> None:
         order = descending(pieces) if down else ascending(pieces)
-        if self.plan.loads_first and not self.r.volatile:
-            for first in range(0, len(order), IN_FLIGHT):
-                group = order[first : first + IN_FLIGHT]
+        if self.plan.held or (self.plan.loads_first and not self.r.volatile):
+            together = len(order) if self.plan.held else IN_FLIGHT
+            for first in range(0, len(order), together):
+                group = order[first : first + together]
                 values = [self.read(at, n) for at, n in group]
                 for (at, n), x in zip(group, values, strict=True):
                     self.write_one(at, n, x)

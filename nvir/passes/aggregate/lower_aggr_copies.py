@@ -60,12 +60,14 @@ class Options:
     plain_names: a period in place of the comma that the real tool has in a name.
     wide: policy documented: elements as wide as the alignment allows (v4.b32 for 16 bytes).
     forward: policy documented: memcpy goes forward alone, as its operands do not overlap.
+    held: policy observed: what a few registers hold is read whole, then written, in one direction.
     """
 
     lower_aggr_func_args: bool = False
     plain_names: bool = False
     wide: bool = False
     forward: bool = False
+    held: bool = False
 
 
 def limits(ctx: Context) -> CopyLimits:
@@ -78,6 +80,7 @@ def limits(ctx: Context) -> CopyLimits:
         forward_memcpy=not notes or ctx.options.forward,
         params_are_local=ctx.knob("devicefn-param-always-local"),
         wide=ctx.options.wide,
+        held=ctx.options.held,
     )
 
 

@@ -9,7 +9,8 @@ the last element goes in falling powers of two.
 
 Right for every overlap: element k is read before any store can reach it, if elements go up and the
 target starts at or below the source, or go down and it starts above; loads and stores strictly
-alternate. The remainder is the last going up and the first going down.
+alternate. The remainder is the last going up and the first going down. What is moved in a few
+registers may be read whole before any of it is written, and needs no direction.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from nvir.ir.types import I8, I16, I32, Type, vector
 from nvir.passes.aggregate.objects import Order
 
 WIDEST = 16
+HELD = 64  # bytes that a memmove reads whole: more registers cost more than the second path
 Paths = Literal["forward", "reverse", "both"]
 ELEMENTS: dict[int, Type] = {1: I8, 2: I16, 4: I32, 8: vector(I32, 2), 16: vector(I32, 4)}
 
@@ -46,6 +48,7 @@ class CopyLimits:
     forward_memcpy: bool
     params_are_local: bool
     wide: bool = False  # elements as wide as alignments allow, under either policy
+    held: bool = False  # under `observed`: small moves are read whole before they are written
 
 
 @attrs.frozen
@@ -56,6 +59,7 @@ class CopyPlan:
     size    in bytes, None where it is known only at run time
     paths   the directions that code is made for
     loads_first   loads stand before the stores, in groups (unrolled, forward only)
+    held    all loads stand before all stores
     carried   a loop over one address that goes on, and a counter: a fill of a known size
     why     the reason for the paths, in words
     """
@@ -67,6 +71,7 @@ class CopyPlan:
     loads_first: bool
     why: str
     carried: bool = False
+    held: bool = False
 
     @property
     def count(self) -> int | None:
@@ -99,10 +104,14 @@ def make_plan(
     unit = element(align & -align, limits.bytewise and not limits.wide)
     paths, why = _paths(kind, order, limits)
     unrolled = size is not None and size // unit <= limits.unroll
+    held = unrolled and paths == "both" and limits.held and not limits.bytewise \
+        and (size or 0) <= HELD
+    if held:
+        paths, why = "forward", "all of it is read before any is written"
     loads_first = unrolled and paths == "forward" and not limits.bytewise and kind == "memcpy"
     carried = (kind == "memset" and not limits.bytewise and not unrolled
                and size is not None and size // unit < 1 << 31)
-    return CopyPlan(unit, size, unrolled, paths, loads_first, why, carried)
+    return CopyPlan(unit, size, unrolled, paths, loads_first, why, carried, held)
 
 
 @step("MEM-17", "element", "align", tell=lambda unit, *a: f"{ELEMENTS[unit]}")
