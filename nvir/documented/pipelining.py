@@ -54,6 +54,7 @@ from nvir.passes.loop.pipeline.feasible import (
     operand_count,
 )
 from nvir.passes.loop.pipeline.loop_pipeline import LARGEST
+from nvir.passes.loop.region import tell_form
 from nvir.passes.policies import PipelineSlots, slots_of
 from nvir.sm.graph import DependenceGraph
 from nvir.sm.latency import (
@@ -107,6 +108,7 @@ class OperandClasses:
 def phase_24(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obstacle, str]:
     """The slots of a loop's instructions, or what is in the way."""
     looking_at(loop.header.name)
+    tell_form(loop, 24)
     made = _in_order(loop, ctx, level)
     note("SWP-19", "phase 24", _settled(made), loop=loop)
     return made

@@ -94,6 +94,22 @@ def test_what_is_not_simplified_is_an_event_too(tmp_path):
     assert "L: P18-07 convergent (source entry, target L): no block" in lines
 
 
+@pytest.mark.seed("P18-09")
+@pytest.mark.parametrize("simplified", [True, False])
+def test_phases_tell_in_what_form_they_find_a_loop(tmp_path, simplified):
+    enters = HEAD + "setp.eq.s32 %p2, %r1, 0; @%p2 bra L; mov.u32 %r3, 1;\nL: "
+    loads = "ld.global.u32 %r5, [%rd1]; add.s32 %r4, %r4, %r5;"
+    ends = STEP + "@%p1 bra L;\n" + END
+    while_ = STEP + "@!%p1 bra X; add.s32 %r4, %r4, 1; bra L;\nX: "
+    for phase, name, text in ((21, "loop-rotate", enters + while_ + END),
+                              (22, "loop-unroll", enters + ends),
+                              (24, "loop-pipeline", enters + loads + ends)):
+        passes = "loop-simplify," * simplified + name
+        (told,) = [x for x in traced(tmp_path, text, "opt", "-p", passes) if "P18-09" in x]
+        assert f"(phase {phase}, loop L, latches [" in told
+        assert told.endswith(f": {simplified}")
+
+
 @pytest.mark.seed("FUS-13")
 def test_explain_tells_of_fusion(tmp_path):
     loop = "L{k}: add.s32 %r{i}, %r{i}, 1; setp.lt.s32 %p{k}, %r{i}, 8; @%p{k} bra L{k};\n"

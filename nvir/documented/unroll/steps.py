@@ -41,6 +41,7 @@ from nvir.documented.unroll.facts import (
 )
 from nvir.ir import Block, Function, Instruction, Loop, OpKind, natural_loops
 from nvir.ir.text.trace import looking_at, note, step
+from nvir.passes.loop.region import tell_form
 from nvir.passes.loop.unroll.apply import copies_that_fit
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals
 from nvir.passes.loop.unroll.wishes import overridden
@@ -420,6 +421,7 @@ class UnrollFlow:
                 looking_at(loop.header.name)
                 note("UNR-06", "visited", f"number {loop.header.rpo_index} in RPO, the last first",
                      loop=loop, depth=loop.depth)
+                tell_form(loop, 22)
                 made[loop.header] = verdict(self, loop)
         return made
 

@@ -26,6 +26,7 @@ from nvir.ir import Block, Constant, Function, Instruction, Loop, OpKind, Value,
 from nvir.ir.clone import clone_blocks
 from nvir.ir.ssa.repair import obstacle
 from nvir.ir.ssa.rewrite import can_stand_for, substitute
+from nvir.ir.text.trace import is_traced, note
 from nvir.passes.remarks import Code, missed
 
 UNKNOWN = missed("UnknownOperation", "not {done}: {what} is no operation that the table knows")
@@ -81,6 +82,13 @@ def is_canonical(loop: Loop) -> bool:
     inside = loop.members
     targets = {s for b in loop.blocks for s in b.succs if s not in inside}
     return all(p in inside for t in targets for p in t.preds)
+
+
+def tell_form(loop: Loop, phase: int) -> None:
+    """Note whether a phase that builds on phase 18 finds a loop in the form that it gives."""
+    if is_traced():
+        note("P18-09", "form of phase 18", is_canonical(loop), phase=phase, loop=loop,
+             latches=loop.latches, entries=loop.entries)
 
 
 def copy_region(

@@ -116,6 +116,7 @@ def _shape(loop: Loop, ctx: Context) -> RotationPlan | None:
     if len(within) != 1:
         ctx.remark(MANY_WAYS, loop, ways=len(within))
         return None
+    region.tell_form(loop, 21)
     if not region.is_canonical(loop):
         ctx.remark(region.NOT_CANONICAL, loop, done="rotated")
         return None
