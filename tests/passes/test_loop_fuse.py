@@ -360,6 +360,51 @@ def test_bounds_are_made_normal(compare: str, mask: str, name: str) -> None:
         assert remarks[0].args["shift"] == 1
 
 
+@pytest.mark.seed("FUS-11", "FUS-15")
+@pytest.mark.parametrize(("compare", "step", "from_", "name"), [
+    ("lt.s32", 1, "0x7fffffee", "Fused"), ("lt.s32", 1, "0x7fffffef", "TripCountsDiffer"),
+    ("lt.u32", 1, "0x7ffffff1", "Fused"), ("lo.u32", 1, "0x7ffffff1", "Fused"),
+    ("gt.s32", -1, "0x80000002", "Fused"), ("gt.s32", -1, "0x80000001", "TripCountsDiffer"),
+    ("gt.u32", -1, "2", "Fused"), ("gt.u32", -1, "1", "TripCountsDiffer"),
+])
+def test_a_bound_that_is_shifted_may_reach_the_last_number_but_one(
+    compare: str, step: int, from_: str, name: str
+) -> None:
+    """Sixteen bounds from one on, and the same a step further: the step behind may not wrap."""
+    text = f"and.b32 %r50, %r50, 15; add.s32 %r50, %r50, {from_}; add.s32 %r49, %r50, {step};"
+    at = 0 if step > 0 else 100
+    shape: dict[str, Any] = {"compare": compare, "step": step}
+    first = copies(1, start=str(at), bound="%r50", **shape)
+    second = reads(2, start=str(at + step), bound="%r49", **shape)
+    _, remarks = fused(text + first + second + stored(2) + END, runs=False)
+    assert [r.name for r in remarks] == [name]
+    assert remarks[0].args.get("shift") == (step if name == "Fused" else None)
+
+
+@pytest.mark.seed("FUS-11")
+def test_a_count_may_begin_at_the_greatest_number() -> None:
+    text = "and.b32 %r50, %r50, 15; add.s32 %r49, %r50, -1;"
+    shape: dict[str, Any] = {"compare": "gt.s32", "step": -1}
+    first = copies(1, start="0x7fffffff", bound="%r50", **shape)
+    second = reads(2, start="0x7ffffffe", bound="%r49", **shape)
+    _, remarks = fused(text + first + second + stored(2) + END, runs=False)
+    assert [r.args.get("shift") for r in remarks] == [-1]
+
+
+@pytest.mark.seed("FUS-12", "FUS-19")
+@pytest.mark.parametrize(("start", "sums"), [(5, 1), (6, 2)])
+def test_the_sum_that_a_shift_is_may_stand_in_the_first_body(start: int, sums: int) -> None:
+    first = loop(1, "add.s32 %r41, %r1, 5; st.global.u32 [%rd11], %r41;")
+    second = loop(2, "add.u32 %r32, %r32, %r2;", start=str(start), bound=str(10 + start))
+    f, remarks = fused("mov.u32 %r32, 0;" + first + second + stored(2) + END)
+    assert [r.args["shift"] for r in remarks] == [start]
+    f.analyze_cfg()
+    (x,) = natural_loops(f)
+    of_counter = [i for b in x.blocks for i in b if i.form.name == "add"
+                  and getattr(i.operands[1], "value", 0) in (5, 6)]
+    assert len(of_counter) == sums
+
+
 def test_counting_down_counts_alike() -> None:
     text = "and.b32 %r50, %r50, 15; add.u32 %r50, %r50, 1;"
     first = copies(1, bound="%r50", compare="ne.s32")
