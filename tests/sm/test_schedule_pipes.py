@@ -45,6 +45,28 @@ def graph_of(name: str, header: str, arch: str = "sm_80") -> LoopGraph:
     raise AssertionError(header)
 
 
+@pytest.mark.parametrize(("third", "trade"), [(4, True), (3, False)])
+def test_operations_trade_places_where_their_pipes_have_room(third: int, trade: bool) -> None:
+    """A keeps a pipe busy from 0 to 3, B another for one cycle: at 1 A meets C, unless C is late"""
+    graph = DependenceGraph(
+        ["issue"] * 3, [], {"issue": 1}, pipes=[("P",), ("Q",), ("P",)], intervals=[3, 1, 1],
+        pipe_units={"P": 1, "Q": 1},
+    )
+    table = ReservationTable.of(graph, 6, [0, 1, third])
+    assert table is not None
+    assert table.can_trade(0, 1) is trade
+    assert table.can_trade(1, 0) is trade
+    table.leave(0, 0)
+    table.leave(1, 1)
+    assert (table.put(1, 0) and table.put(0, 1)) is trade
+
+
+def test_operations_without_pipes_always_trade_places() -> None:
+    table = ReservationTable.of(DependenceGraph(["a", "a"], [], {"a": 1}), 2, [0, 1])
+    assert table is not None
+    assert table.can_trade(0, 1)
+
+
 def random_graph(seed: int) -> LoopGraph:
     """The graph of a random loop of arithmetic and loads."""
     rng = random.Random(seed)

@@ -10,7 +10,7 @@ parts starting some intervals later, is done before and after (`stages`).
 Worse states are taken with a probability that falls (simulated annealing), from a fixed seed, so
 that chains of operations whose lives add up to the same drift together to where they end.
 
-Cost    8 us a trial, 16 us where slots are counted; see TRIALS, MOST.
+Cost    13 us a trial, 16 us where slots are counted; see TRIALS, MOST.
 Source  S. Kirkpatrick et al., "Optimization by Simulated Annealing", Science 220, 1983; the
         neighbourhood is own work.
 """
@@ -31,6 +31,8 @@ from nvir.sm.schedule.stages import move_stages
 TRIALS = 200  # of each operation by the sum of lives, and half as many more by the fullest slot
 MOST = 14_000
 NARROW = 100  # slots up to which each is counted in all trials, above in fewer
+ASKED = 8  # operations, and others of their kind, until one can move
+MATED = 0.3  # of the starts that are tried, those in the slot of another of the kind
 COLD = 0.3  # cycles: what a trial may make worse in the end
 
 Move = tuple[int, int]  # operation, new start
@@ -147,25 +149,33 @@ class Annealer:
     # --------------------------------------------------------------- moves
 
     def _proposal(self) -> list[Move]:
-        """An operation and a start for it, with who makes room; none where it cannot be."""
+        """An operation and a start for it, with who makes room; none where none was met."""
         number, times, ii = self.random.random, self.times, self.ii
-        n = int(number() * len(times))
-        low, high = self._window(n)
-        if low >= high:
-            return []
-        now = times[n]
-        mates = self.mates[n]
-        if mates and number() < 0.5:
-            t = low + (times[mates[int(number() * len(mates))]] - low) % ii
-            if t > high or t == now:
-                return []
-        else:
-            t = low + int(number() * (high - low))
-            t += t >= now
-        some = self.table.holders(n, t)
-        if t % ii == now % ii or not some or len(some) < self.graph.units[self.graph.resources[n]]:
-            return [(n, t)]
-        return self._exchange(n, t, some[int(number() * len(some))])
+        units, resources = self.graph.units, self.graph.resources
+        for _ in range(ASKED):
+            n = int(number() * len(times))
+            low, high = self._window(n)
+            if low >= high:
+                continue
+            now = times[n]
+            mates = self.mates[n]
+            if mates and number() < MATED:
+                for _ in range(ASKED):
+                    t = low + (times[mates[int(number() * len(mates))]] - low) % ii
+                    if t <= high and t != now:
+                        break
+                else:
+                    continue
+            else:
+                t = low + int(number() * (high - low))
+                t += t >= now
+            some = self.table.holders(n, t)
+            if not some or t % ii == now % ii or len(some) < units[resources[n]]:
+                return [(n, t)]
+            m = some[int(number() * len(some))]
+            if self.table.can_trade(n, m):
+                return self._exchange(n, t, m)
+        return []
 
     def _exchange(self, n: int, t: int, m: int) -> list[Move]:
         """n starts at t, and m, which issues in that slot, where n did, lives being least."""
@@ -173,8 +183,9 @@ class Annealer:
         now, other = times[n], times[m]
         times[n] = t
         low, high = self._window(m)
-        best, at = -1, 0
-        for c in range(low + (now - low) % ii, high + 1, ii):
+        choice = range(low + (now - low) % ii, high + 1, ii)
+        best, at = (0, choice[0]) if len(choice) == 1 else (-1, 0)
+        for c in choice if best else ():
             times[m] = c
             cost = sum(self._lives(self.touched[m]))
             if best < 0 or cost < best:

@@ -43,10 +43,8 @@ PRESSURE = 32
 """Live registers beyond which the other schedulers are asked for fewer at the same interval."""
 SWEEPS = 4
 """Pairs of sweeps to shorten lives on pipes."""
-DEALS = 4
-"""How often the slots of a schedule on pipes are dealt out anew, and annealed again;"""
-LEVELLED = 2
-"""how many of these schedules are annealed for their fullest slot."""
+DEALS = 2
+"""How often the slots of a schedule on pipes are dealt out anew, and annealed again."""
 SWINGABLE = 1000
 """Operations up to which they are: the order of swing scheduling is not linear in time."""
 
@@ -268,14 +266,11 @@ def _annealed(
             break
         states.append(Annealer(graph, dealt[1], dealt[0], values, weights, seed=2 + deal))
         states[-1].shorten()
-    states.sort(key=lambda state: sum(state.lives))
-    for state in states[:LEVELLED]:
-        live = measure(values, ii, state.times).max_live
-        if live > least:
-            live = measure(values, ii, state.level()).max_live
-        yield _Candidate(live, best.method, state.times, state.table)
-        if live == least:
-            break
+    state = min(states, key=lambda state: sum(state.lives))
+    live = measure(values, ii, state.times).max_live
+    if live > least:
+        live = measure(values, ii, state.level()).max_live
+    yield _Candidate(live, best.method, state.times, state.table)
 
 
 def _solved(

@@ -251,6 +251,31 @@ class ReservationTable:
         resource = self.graph.resources[n]
         return self._held[resource].get(t % self.ii, ()) if resource >= 0 else ()
 
+    def can_trade(self, n: int, m: int) -> bool:
+        """Whether the pipes of two operations have room for each where the other starts."""
+        graph = self.graph
+        if not graph.pipes:
+            return True
+        slots = self._slot
+        one, two = self._unit[n], self._unit[m]
+        first, second = graph.intervals[n], graph.intervals[m]
+        if one == two and first == second:
+            return True
+        pairs = (n, slots[m], first), (m, slots[n], second)
+        left = {one: self._bits(slots[n], first)}
+        left[two] = left.get(two, 0) | self._bits(slots[m], second)
+        for k, slot, cycles in pairs:
+            names = graph.pipes[k]
+            if not names:
+                continue
+            bits = self._bits(slot, cycles)
+            if all(
+                busy & bits & ~left.get((p, unit), 0)
+                for p in names for unit, busy in enumerate(self._busy[p])
+            ):
+                return False
+        return True
+
     def in_the_way(self, n: int, t: int) -> list[int]:
         """Who has to leave so that an operation can start at `t`: the last placed, the fewest."""
         graph, slot = self.graph, t % self.ii
