@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -161,6 +162,20 @@ def test_what_a_block_says_of_how_often_it_runs():
         assert is_cold(block) is (said == 0)
     block.flags |= {"cold"}
     assert is_cold(block)
+
+
+@pytest.mark.seed("FUS-05")
+@pytest.mark.parametrize("runs", [0, 1])
+def test_a_cold_block_of_the_way_is_still_cold_for_explain(tmp_path, runs):
+    """It was joined to the block in front of it, and its pragma was lost."""
+    cold = COLD.replace("0", str(runs))
+    (tmp_path / "k.ptx").write_text(
+        body(HEAD + copies(1) + "bra C1; C1: " + cold + reads(2) + stored(2) + END))
+    page = CliRunner().invoke(main, [
+        "explain", str(tmp_path / "k.ptx"), "--loop", "L1", "--policy", "documented", "--no-vary",
+        "--json", "--knob", "PerformLoopFusion=1", "--knob", "LoopUnroll=0"])
+    events = [e for e in json.loads(page.output)["trace"] if e["row"] == "FUS-05"]
+    assert ("refused: ColdBlock" in [e["outcome"] for e in events]) is (runs == 0)
 
 
 @pytest.mark.seed("FUS-05")

@@ -18,3 +18,10 @@ def said_frequency(block: Block) -> int | None:
 def is_cold(block: Block) -> bool:
     """Whether a profile calls the block cold, or its pragma says that it never runs."""
     return "cold" in block.flags or said_frequency(block) == 0
+
+
+def carry(block: Block, to: Block) -> None:
+    """Let a block that runs as often say what one that is joined to it said."""
+    to.flags |= block.flags & {"cold"}
+    if said_frequency(to) is None:
+        to.pragmas += tuple(text for text in block.pragmas if _SAID.fullmatch(text.strip()))

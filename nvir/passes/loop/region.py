@@ -27,6 +27,7 @@ from nvir.ir.clone import clone_blocks
 from nvir.ir.ssa.repair import obstacle
 from nvir.ir.ssa.rewrite import can_stand_for, substitute
 from nvir.ir.text.trace import is_traced, note
+from nvir.passes.loop.frequency import carry
 from nvir.passes.remarks import Code, missed
 
 UNKNOWN = missed("UnknownOperation", "not {done}: {what} is no operation that the table knows")
@@ -245,6 +246,7 @@ def merge_chains(function: Function) -> None:
         for phi in list(b.phis):
             phi.erase()
         into[b] = head
+        carry(b, head)
         merge_into(b, head)
         gone.add(b)
     drop(function, gone)
