@@ -584,6 +584,23 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
                           *(n for n in names if n.startswith(("ld.global", "st.global")))}
 
 
+@pytest.mark.parametrize(("source", "target", "words"), [
+    ("<8 x i8>", "double", True), ("<8 x i16>", "<8 x half>", False)])
+def test_a_cast_to_elements_of_the_same_size_is_left_to_their_registers(source, target, words):
+    module = read(f"""
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
+  %x = load {source}, ptr addrspace(1) %in
+  %h = bitcast {source} %x to {target}
+  %s = fadd {target} %h, %h
+  store {target} %s, ptr addrspace(1) %out
+  ret void
+}}""")
+    nvir.run_passes(module, "vectorize-memory")
+    load = next(i for i in module["k"].instructions() if i.form.name == "load")
+    assert (load.type is not nvir.ir.types.vector(nvir.ir.types.I16, 8)) is words
+    check(module, [np.arange(16, dtype=np.uint8), np.zeros(16, np.uint8)])
+
+
 def test_bits_as_a_number_are_loaded_as_one():
     """From a cast to a cast; what asks for an element keeps them apart."""
     text = """

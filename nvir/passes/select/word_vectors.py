@@ -15,6 +15,7 @@ from nvir.ir import Block, Constant, Instruction, OpKind, Type, Value, constant
 from nvir.ir.layout import align_of
 from nvir.ir.nvvm import Builder, const
 from nvir.ir.types import I32, IntType, VectorType, int_type, vector
+from nvir.passes.select.lanes import element
 
 _BITWISE = frozenset(("and", "or", "xor"))
 MAX_TREE = 64
@@ -22,9 +23,14 @@ MAX_TREE = 64
 
 def rewrite_bits(block: Block) -> int:
     """Rewrite the stores and casts of a block; how many were."""
-    ends = [i for i in block if (i.form.kind is OpKind.STORE or i.form.name == "bitcast")
+    ends = [i for i in block if (i.form.kind is OpKind.STORE or _repacks(i))
             and _words(i.operands[0].type) is not None]
     return sum(map(_rewrite, ends))
+
+
+def _repacks(i: Instruction) -> bool:
+    """Whether an instruction is a cast to elements of another size: others stay in registers."""
+    return i.form.name == "bitcast" and element(i.type).bits != element(i.operands[0].type).bits
 
 
 def _words(t: Type) -> Type | None:
@@ -96,9 +102,7 @@ def _tree(value: Value) -> list[Instruction]:
 
 
 def _is_leaf(i: Instruction) -> bool:
-    if i.form.name == "bitcast":
-        return True
-    return i.form.name == "load" and _is_plain(i)
+    return _repacks(i) or (i.form.name == "load" and _is_plain(i))
 
 
 def _literal(v: Value, words: Type) -> Value:
