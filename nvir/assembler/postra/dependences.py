@@ -25,6 +25,7 @@ Source  notes on ptxas, phase 4 of its software pipeliner (after register alloca
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Literal
 
@@ -123,8 +124,8 @@ def _of_register(
     operations, profile = code.operations, code.profile
     out = []
     for n in reads:
-        before = [w for w in writes if w < n]
-        source, distance = (before[-1], 0) if before else (writes[-1], 1)
+        behind = bisect_left(writes, n)
+        source, distance = writes[behind - 1], int(not behind)  # of the iteration before: the last
         a, b = operations[source], operations[n]
         cycles = 1
         if r[0] != "M":
@@ -132,8 +133,7 @@ def _of_register(
                 profile, a.family, b.family, guard=r == b.guard, level=level, policy=policy
             )
         out.append(Dependence(source, n, "RAW", r, cycles, distance))
-        behind = [w for w in writes if w >= n]
-        target, distance = (behind[0], 0) if behind else (writes[0], 1)
+        target, distance = (writes[behind], 0) if behind < len(writes) else (writes[0], 1)
         if target != n:
             hold = 1 if r[0] == "M" else read_cycles(profile, b)
             out.append(Dependence(n, target, "WAR", r, hold, distance))

@@ -62,9 +62,18 @@ class Brief:
 
 class Trace(list[TraceEvent]):
     """Events in their order, collected while it is entered. `at` names the loop at hand, `function`
-    the function."""
+    the function. With `only`, the header of a loop, nothing is noted of others."""
 
     at = function = ""
+
+    def __init__(self, only: str | None = None) -> None:
+        super().__init__()
+        self.only = only
+
+    @property
+    def listens(self) -> bool:
+        """Whether an event about what is at hand is wanted."""
+        return self.only is None or self.at in ("", self.only)
 
     def __enter__(self) -> Trace:
         _open.append(self)
@@ -85,7 +94,7 @@ def looking_at(header: str) -> None:
 
 def is_traced() -> bool:
     """Whether anybody listens: for events that cost work."""
-    return bool(_open)
+    return bool(_open) and _open[-1].listens
 
 
 def within(function: str) -> None:
@@ -96,7 +105,7 @@ def within(function: str) -> None:
 
 def note(row: str, name: str, outcome: Any, /, **inputs: Any) -> None:
     """Add an event to the innermost open trace."""
-    if _open:
+    if is_traced():
         _add(row, name, inputs, outcome)
 
 
@@ -126,7 +135,7 @@ def step(
 
         @functools.wraps(f)
         def run(*args: P.args, **kwargs: P.kwargs) -> R:
-            if not _open:
+            if not is_traced():
                 return f(*args, **kwargs)
             known = dict(zip(names, args, strict=False)) | kwargs
             given = {

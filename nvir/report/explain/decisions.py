@@ -183,7 +183,7 @@ class LoopDecisions:
             made.analyze_cfg()
             ctx = self._context(step, made, self.knobs, "")
             told = []
-            with Trace() as trace:
+            with Trace(only=header or "") as trace:
                 try:
                     step.row.run(made, ctx)
                 except NvirError as e:
@@ -194,7 +194,7 @@ class LoopDecisions:
             made.analyze_cfg()
             after = followed(made, self.header) if self.header and header is not None else None
             if header is not None or self.header is None:
-                told = [e for e in trace if e.at in (header, "")] + told
+                told = [*trace, *told]
             if after != header:
                 said = GONE if after is None else f"the loop goes on as {after}"
                 told.append(TraceEvent("", step.label, {}, said, header or ""))
