@@ -13,7 +13,7 @@ from nvir.cli import main
 from nvir.frontend import build as b
 from nvir.frontend.check import check
 from nvir.frontend.irgen import Options, generate
-from nvir.ir.text.trace import Trace, note
+from nvir.ir.text.trace import Trace, looking_at, note, step
 from nvir.passes.remarks import Remark
 from nvir.toolchain.find import available
 from tests.documented.test_steps import EXAMPLES, KERNEL
@@ -621,3 +621,21 @@ def test_a_loop_is_scanned_with_the_copies_of_the_loop_inside(tmp_path, count, s
     assert bool(done) == (count == "2")
     assert f": size {size}," in scans[-1]
     assert sum("UNR-44" in x for x in lines) == 1
+
+
+def test_a_trace_of_one_loop_says_nothing_of_others():
+    """What is about no loop is told; a step of another loop runs without being told."""
+    ran = []
+
+    @step("LIC-05", "step")
+    def visit(header: str) -> None:
+        ran.append(header)
+
+    with Trace(only="L") as trace:
+        for header in ("", "L", "M"):
+            looking_at(header)
+            note("LIC-05", "loop", "seen")
+            visit(header)
+    assert [(e.step, e.at) for e in trace] == [
+        ("loop", ""), ("step", ""), ("loop", "L"), ("step", "L")]
+    assert ran == ["", "L", "M"]
