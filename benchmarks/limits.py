@@ -116,6 +116,17 @@ def turned(n: int) -> str:
     )
 
 
+def accesses(n: int) -> str:
+    """Loads and stores of a loop."""
+    body = "\n".join(
+        f"ld.global.u32 %r1, [%a+{8 * k}]; add.u32 %r2, %r2, %r1; "
+        f"st.global.u32 [%a+{8 * k + 4}], %r2;" for k in range(n // 2)
+    )
+    count = "add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, %n; @%p1 bra L;"
+    return HEAD + kernel(f"mov.u32 %r2, 0; mov.u32 %r3, 0;\nL:\n{body}\n"
+                         f"add.u64 %a, %a, {4 * n};\n{count}", ".reg .b32 %r<4>;")
+
+
 def kernels(n: int) -> str:
     """Kernels of a module."""
     return HEAD + "".join(kernel("st.global.u32 [%a], %n;", name=f"k{k}") for k in range(n))
@@ -140,6 +151,7 @@ DIMENSIONS: dict[str, tuple[Callable[[int], str], tuple[int, ...]]] = {
     "nest": (nest, (60, 250, 1_000)),
     "carried": (carried, (600, 2_400, 9_600)),
     "turned": (turned, (600, 2_400, 9_600)),
+    "accesses": (accesses, (1_000, 4_000, 16_000)),
     "kernels": (kernels, (150, 600, 2_400)),
     "initialiser": (initialiser, (10_000, 100_000, 1_000_000)),
     "braces": (braces, (10, 1_000, 100_000)),
