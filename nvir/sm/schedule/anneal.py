@@ -252,9 +252,9 @@ class Annealer:
         """The slots in which some values live."""
         slots, times, sizes = self.slots, self.times, self.values.sizes
         assert slots is not None
-        return sum([
+        return sum(
             sizes[v] * slots.of(times[v], life // sizes[v])
-            for v, life in zip(some, lives, strict=True) if life])
+            for v, life in zip(some, lives, strict=True) if life)
 
 
 class Slots:
@@ -263,17 +263,15 @@ class Slots:
 
     def __init__(self, ii: int) -> None:
         self.ii = ii
-        self.first = [0]  # a one in each of the first so many slots
-        for slot in range(ii):
-            self.first.append(self.first[-1] | 1 << 16 * slot)
         self.full = (1 << 16 * ii) - 1
+        self.each = self.full // 0xFFFF  # a one in each slot
 
     def of(self, start: int, length: int) -> int:
         """The slots of something that lives so many cycles, once for each time around."""
         ii = self.ii
         whole, part = divmod(length, ii)
-        ones = self.first[part] << 16 * (start % ii)
-        return whole * self.first[ii] + (ones & self.full) + (ones >> 16 * ii)
+        ones = self.each >> 16 * (ii - part) << 16 * (start % ii)
+        return whole * self.each + (ones & self.full) + (ones >> 16 * ii)
 
     def crest(self, counts: int) -> int:
         """What the fullest slots cost: an interval for each register, a cycle for each slot."""
