@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nvir.ir import SCALARS, UNKNOWN, CallInfo, Form, Loose, form, undef
+from nvir.ir import SCALARS, UNKNOWN, CallInfo, Form, Function, Loose, form, undef
 from nvir.ptx.names import LabelScope
 from nvir.ptx.operands import Operands
 from nvir.ptx.source import PtxText
@@ -110,7 +110,8 @@ class Flow(Operands):
         if not fields or fields[0][1] is None:
             self.source.error("expected a function to call", m.start(4))
             return
-        target = self._atom(fields.pop(0)[1] or "", f, m)
+        target_name = fields.pop(0)[1] or ""
+        target = self._atom(target_name, f, m)
         arguments: list[Any] = []
         if fields and fields[0][1] is None:
             arguments = self._list(fields.pop(0)[0] or "", f, m)
@@ -121,6 +122,9 @@ class Flow(Operands):
             self.source.error(f"undeclared prototype '{prototype}'", m.start(4))
             return
         indirect = target.__class__ is int
+        if not indirect and not isinstance(target, Function):
+            self.source.error(f"'{target_name}' is no function to call", m.start(4))
+            return
         in_registers = [r for r in results if r.__class__ is int]
         info = CallInfo(
             callee=None if indirect else target,

@@ -176,6 +176,13 @@ def test_indirect_calls_need_a_prototype():
     assert f.prototypes["proto"].startswith(".callprototype")
 
 
+@pytest.mark.parametrize("target", ["p0", "5", "%tid.x", "a"])
+def test_what_is_called_by_name_is_a_function(target):
+    with pytest.raises(ParseError, match=f"'{target}' is no function to call"):
+        body(f".param .b32 p0; call.uni {target}; ret;")
+    assert body("call.uni f; ret;", extra=".func f { ret; }")
+
+
 def test_scopes_hide_registers_and_labels():
     f = body("""mov.u32 %r1, 1;
     { .reg .b32 t; .reg .pred q; mov.u32 t, 2; WAIT: setp.eq.u32 q, t, %r1; @q bra WAIT; }

@@ -197,7 +197,7 @@ def _check_call(check: FunctionCheck, i: Instruction, info: CallInfo) -> None:
             check.fail(f"the function has no prototype {info.prototype}", i)
         return
     if not isinstance(callee, Function):
-        return
+        check.fail(f"{getattr(callee, 'name', callee)} is called, and is no function", i)
     check.in_sight(callee, i)
     problem = call_problem(i, info, may_drop=True)
     if problem is not None:

@@ -334,13 +334,11 @@ class CallRules:
         if callee is None and info.prototype is None:
             return "a call through a register ends with the label of a .callprototype or " \
                 ".calltargets"
-        if callee is not None and not isinstance(callee, Function):
-            return f"'{getattr(callee, 'name', callee)}' is no function to call"
-        if callee is not None and callee.kind == "entry":
+        if isinstance(callee, Function) and callee.kind == "entry":
             return f"'{callee.name}' is a kernel: only a .func can be called"
         key = callee if callee is not None else (f, info.prototype)
         if key not in self._known:
-            self._known[key] = [_signature(callee)] if callee is not None else \
+            self._known[key] = [_signature(callee)] if isinstance(callee, Function) else \
                 _listed(str(info.prototype), f, self.module)
         wrong = (_mismatch(*signature, given, made) for signature in self._known[key])
         return next(filter(None, wrong), None)
