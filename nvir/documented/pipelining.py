@@ -17,7 +17,7 @@ Readings (the notes leave them open)
                 FP32; `loop-pipeline<classes>` takes the table, section `classes` of a profile
     check       as noted it rejects the pipes 0 to 3, which are those of arithmetic, and so nearly
                 every loop; `loop-pipeline<noted-check>` asks it, else properties of the operation
-                decide
+                decide, and flags of operands
     lanes       what needs them together (shuffles, votes, matrix operations) is rejected, wherever
                 they leave the loop
     stride      has to be a literal, which is asked behind VerifyStride
@@ -127,8 +127,10 @@ def _in_order(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obs
          "guards by its own count" if parts
          else "all lanes leave together", loop=loop, divergent=parts)
     against = feasible(loop.header, parts=parts, together=True).obstacle
+    if against is None:
+        against = flags(body, FLAGS_FROM if ctx.options is None else ctx.options.optimize).obstacle
     if against is None and ctx.options is not None and ctx.options.noted_check:
-        against = noted_check(classes, ctx.profile, ctx.options.optimize).obstacle
+        against = noted_check(classes, ctx.profile).obstacle
     if against is not None:
         return against
     plain = loop_graph(loop, ctx.profile, level=level)
@@ -232,24 +234,27 @@ def operand_flag(i: Instruction) -> str:
     return "a saturated result" if any(m.startswith("sat") for m in i.form.mods) else ""
 
 
+def flags(body: Sequence[Instruction], optimize: int) -> Finding:
+    """60 for an instruction with a flag on operand 0 or 1, above level 1 of optimisation."""
+    for i in body:
+        flag = operand_flag(i)
+        rejected = bool(flag) and optimize >= FLAGS_FROM
+        note("SWP-05", "2 flags", "rejected" if rejected else "no objection", instruction=i,
+             flag=flag, optimize=optimize)
+        if rejected:
+            why = f"{i.form.spelling} has {flag}"
+            return Finding(Feasibility.REJECT, Obstacle.FLAGS, len(i.operands), why)
+    return Finding(Feasibility.ACCEPT)
+
+
 @step("SWP-06", "2 noted check", "classes")
-def noted_check(
-    classes: Mapping[Instruction, OperandClasses], profile: Profile, optimize: int = 2
-) -> Finding:
-    """The check as the notes have it: 60 for an instruction with a flag on operand 0 or 1, above
-    level 1 of optimisation, of the pipes 0 to 3, or whose operands 0 and 1 are of unlike
-    classes."""
+def noted_check(classes: Mapping[Instruction, OperandClasses], profile: Profile) -> Finding:
+    """What the notes ask of pipes and classes: 60 for an instruction of the pipes 0 to 3, or whose
+    operands 0 and 1 are of unlike classes."""
     for i, of in classes.items():
         if i.form.terminator:
             continue
         pipe, what = pipe_of_class(of.result, profile), i.form.spelling
-        flag = operand_flag(i)
-        flagged = bool(flag) and optimize >= FLAGS_FROM
-        note("SWP-05", "2 flags", "rejected" if flagged else "no objection", instruction=i,
-             flag=flag, optimize=optimize)
-        if flagged:
-            why = f"{what} has {flag}"
-            return Finding(Feasibility.REJECT, Obstacle.FLAGS, len(i.operands), why)
         if pipe in CONTROL:
             return Finding(Feasibility.REJECT, Obstacle.PIPE, len(i.operands), f"{what} on {pipe}")
         if of.result != of.source:

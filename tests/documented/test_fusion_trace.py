@@ -114,6 +114,30 @@ def test_the_scan_tells_siblings_and_parents():
         ("L1", "entered sideways")}
 
 
+@pytest.mark.seed("FUS-03")
+@pytest.mark.parametrize(("sideways", "within"), [(True, ""), (False, ""), (True, "itself")])
+def test_a_region_without_a_header_is_a_parent_too(sideways, within):
+    """It is no natural loop, so its loops have none around them. A region in the first loop is not
+    around it, and under policy observed the pair is fused wherever it stands."""
+    pair = copies(1) + reads(2) + stored(2)
+    enter = "setp.gt.u32 %p8, %r51, 4; @%p8 bra {};"
+    if within:
+        circle = enter.format("B") + """A: add.s32 %r49, %r51, 1; B: add.s32 %r48, %r49, 1;
+            setp.gt.u32 %p7, %r48, %r51; @%p7 bra A;"""
+        text = copies(1).replace("L1:", "L1: mov.u32 %r49, 0;" + circle) + reads(2) + stored(2)
+    else:
+        text = (enter.format("IN" if sideways else "OUT") + "mov.u32 %r9, 0; OUT: add.s32 %r9, "
+                "%r9, 1; IN:" + pair + "setp.lt.s32 %p9, %r9, 3; @%p9 bra OUT;")
+    trace, remarks = told("mov.u32 %r9, 0;" + text + END)
+    (first, *_) = [e for e in trace.of("FUS-03") if e.step == "parent"
+                   and e.inputs["first"] == "L1"]
+    refused = sideways and not within
+    assert first.inputs["parent"] == (None if sideways else "OUT")
+    assert first.outcome == ("entered sideways" if refused else "natural")
+    assert ("IrreducibleParent" in remarks) is refused
+    assert "IrreducibleParent" not in told("mov.u32 %r9, 0;" + text + END, policy="observed")[1]
+
+
 @pytest.mark.seed("FUS-04", "FUS-06")
 def test_each_jump_of_a_chain_is_told():
     text = copies(1) + "bra E1; E1: bra E2; E2: {} E3:" + reads(2) + stored(2) + END

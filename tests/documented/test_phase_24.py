@@ -139,7 +139,7 @@ def test_the_steps_run_in_order_and_each_reads_the_one_before():
     rows = list(dict.fromkeys(e.step for e in trace if e.step[0].isdigit()))
     assert rows == ["0 VerifyStride", "1 wrapper: the opcode changed", "1 annotate", "1 class",
                     "1 family", "1 class of a register", "1 no family",
-                    "1 classes of operands 0 and 1", "2 divergent exit", "2 feasibility",
+                    "1 classes of operands 0 and 1", "2 divergent exit", "2 feasibility", "2 flags",
                     "3 class to pipe", "3 stall", "3 graph", "4 RecMII", "4 ResMII",
                     "4 MII", "5 slots"]
     (event,) = trace.of("SWP-08")
@@ -208,17 +208,32 @@ def test_under_policy_observed_lanes_that_leave_together_may_shuffle():
     ("add.sat.f32 %f6, %f2, %f2;", 2, "add.sat.f32 has a saturated result"),
     ("add.sat.f32 %f6, %f2, %f2;", 1, None), ("add.f32 %f6, %f2, %f2;", 2, None),
 ])
-def test_the_noted_check_rejects_flags_of_operands_from_level_2_on(added, optimize, why):
+def test_flags_of_operands_are_rejected_from_level_2_on(added, optimize, why):
+    """By default; at level 1, and without a flag, the loop is pipelined."""
     module = nvir.read_ptx(text_of(added + SUM))
     with Trace() as trace:
-        (remark,) = nvir.run_passes(module, f"loop-pipeline<noted-check;optimize={optimize}>",
-                                    policy="documented")
+        (remark,) = nvir.run_passes(
+            module, f"loop-pipeline<optimize={optimize}>" if optimize != 2 else "loop-pipeline",
+            policy="documented")
     first = trace.of("SWP-05")[0]
     assert first.outcome == ("rejected" if why else "no objection")
     assert bool(first.inputs["flag"]) is (".sat" in added)
     assert first.inputs["optimize"] == optimize
-    assert (remark.name == "NotPipelinedFlags") is (why is not None)
+    assert remark.name == ("NotPipelinedFlags" if why else "Scheduled")
     assert why is None or why in remark.message
+
+
+@pytest.mark.seed("SWP-05", "SWP-06")
+def test_flags_are_asked_behind_properties_and_before_pipes():
+    def told(added: str, options: str = "<noted-check>") -> list[str]:
+        module = nvir.read_ptx(text_of(SUM + added))
+        return [r.name for r in nvir.run_passes(module, f"loop-pipeline{options}",
+                                                policy="documented")]
+
+    saturated = "add.sat.f32 %f6, %f2, %f2;"
+    assert told(SHUFFLE + saturated) == ["NotPipelinedTogether"]
+    assert told(saturated) == ["NotPipelinedFlags"]
+    assert told(saturated, "<noted-check;optimize=1>") == ["NotPipelinedUnlike"]
 
 
 @pytest.mark.seed("SWP-06", "GAP-23")

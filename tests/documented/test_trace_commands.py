@@ -63,7 +63,7 @@ def test_simplification_peels_joins_latches_asks_again_and_then_makes_preheaders
     assert [x for x in steps if x.startswith("P18")] == [
         "P18-01 guard", "P18-02 peeling", "P18-03 several latches", "P18-03 latch",
         "P18-01 guard, again", "P18-04 single entries", "P18-06 several entries",
-        "P18-05 headers visited", "P18-05 preheader"]
+        "P18-05 headers visited", "P18-05 preheader", *["P18-09 exit"] * (level == 4)]
     assert "P18-03 several latches (loops [L]): [L]" in lines
     assert f"P18-01 guard, again (level {level}): True" in lines
     off = traced(tmp_path, text, "opt", "-p", options, "--knob", "LoopMakeSingleEntry=0")
@@ -92,6 +92,17 @@ def test_what_is_not_simplified_is_an_event_too(tmp_path):
         "@%p1 bra L;\nX:" + END
     lines = traced(tmp_path, apart, "opt", "-p", "loop-simplify<convergent>")
     assert "L: P18-07 convergent (source entry, target L): no block" in lines
+
+
+@pytest.mark.seed("P18-09")
+@pytest.mark.parametrize("shared", [True, False])
+def test_an_exit_of_its_own_is_told(tmp_path, shared):
+    """The phases behind ask for it; one that nothing else leads to is there."""
+    around = "setp.eq.s32 %p2, %r1, 0; @%p2 bra X;\n" * shared
+    text = HEAD + around + "L: " + STEP + "@%p1 bra L;\nX: " + END
+    lines = traced(tmp_path, text, "opt", "-p", "loop-simplify")
+    told = [x for x in lines if " exit (edges" in x]
+    assert told == ["L: P18-09 exit (edges [L]): X.exit"] * shared
 
 
 @pytest.mark.seed("P18-09")
@@ -224,7 +235,7 @@ def test_a_profile_opens_the_tensor_gate(tmp_path):
         lines = run.stderr.splitlines()
         told[mode] = [{x.rpartition(": ")[2] for x in lines if row in x}
                       for row in ("PRA-06 C tensor gate", "PRA-04 C route")]
-        apart = [x for x in lines if "another writes a register of class" in x]
+        apart = [x for x in lines if "another has a register of class" in x]
         assert bool(apart) is (mode == 0)
         assert all("PRA-07 C place by bank" in x for x in apart)
         assert any("PRA-06 C fast path" in x for x in lines) is (mode > 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import attrs
 import hypothesis.strategies as st
 import pytest
@@ -16,7 +18,7 @@ from nvir.assembler.postra.control import BARRIERS
 from nvir.assembler.postra.dependences import dependences, register_carried
 from nvir.assembler.postra.expand import expand, instances, own_registers
 from nvir.assembler.postra.fold import fold, renamed, schedule_then_allocate
-from nvir.assembler.postra.handed import Handed
+from nvir.assembler.postra.handed import Handed, KernelSlot
 from nvir.assembler.postra.place import (
     has_conflict,
     place,
@@ -26,6 +28,7 @@ from nvir.assembler.postra.place import (
 )
 from nvir.assembler.postra.records import Route, decode, encode
 from nvir.assembler.regalloc import allocate
+from nvir.ir import Instruction, form
 from nvir.ir.errors import NvirError, Unsupported
 from nvir.ir.text.trace import Trace
 from nvir.sm.profile import profile
@@ -342,7 +345,7 @@ def test_what_is_carried_keeps_out_of_the_cycle_of_its_class(other, mode, cycles
     assert [e.outcome for e in trace.of("PRA-06") if e.step == "C tensor gate"] == (
         [mode == 1] * 2 if cls == 5 else [])
     second = f"cycle {cycles[1]}" + (
-        f", at 2 another writes a register of class {cls}" if cycles[1] != 2 else "")
+        f", at 2 another has a register of class {cls}" if cycles[1] != 2 else "")
     fast = cls == 5 and mode == 1
     assert [e.outcome for e in trace.of("PRA-07")] == ([] if fast else ["cycle 2", second])
     assert [e.outcome for e in trace.of("PRA-06") if e.step == "C fast path"] == (
@@ -351,6 +354,41 @@ def test_what_is_carried_keeps_out_of_the_cycle_of_its_class(other, mode, cycles
         told = trace.of("PRA-07")[1].inputs
         assert (told["bank"], told["offset"], told["is_cross"], told["stage"]) == (
             *banks.classify(other), True, 0)
+
+
+@pytest.mark.seed("PRA-05", "PRA-07")
+@pytest.mark.parametrize(("reads", "carried", "cycles"), [
+    ("R6 R71", 6, [2, 3]),  # what it writes is of class 1, what it reads a trip later of class 0
+    ("R70 R71", 70, [2, 2]),
+])
+def test_placement_by_banks_receives_the_class_of_what_is_carried(reads, carried, cycles):
+    machine = profile("sm_80_notes")
+    c = code(op("FADD", "R70", reads), op("IADD3", "R6", "R6"), profile=machine)
+    with Trace() as trace:
+        made = place(c, dependences(c), 9, [0, 0], 1, slots=[2, 2], windows=True)
+    asked, told, record = trace.of("PRA-05")[0], trace.of("PRA-07")[0], made.records[0]
+    assert asked.inputs["register"] == carried
+    cls, offset = machine.banks.classify(carried)
+    assert asked.outcome == {"class": cls, "offset": offset}
+    assert (told.inputs["bank"], told.inputs["offset"]) == (cls, offset)
+    assert (record.bank, record.offset) == (cls, offset)
+    assert [r.cycle for r in made.records.values()] == cycles
+
+
+@pytest.mark.seed("PRA-04", "GAP-29")
+@pytest.mark.parametrize(("stage", "fits"), [(7, True), (8, False), (12, False)])
+def test_a_stage_that_three_bits_do_not_hold_matches_no_route(stage, fits):
+    """As noted nobody places such an operation, so the kernel stays in its order."""
+    i = Instruction(form("ret"))
+    c = code(attrs.evolve(op("IADD3", "R2", "R9"), source=SimpleNamespace(parent=i)))
+    with Trace() as trace:
+        made = schedule(c, policy="documented",
+                        given=Handed(4, stage + 1, 1, {i: KernelSlot(stage, 1)}))
+    first = trace.of("PRA-04")[0]
+    assert (first.inputs["flags"] >> 5, first.inputs["stage"]) == (stage & 7, stage)
+    assert first.outcome == ("MODULO" if fits else "NONE")
+    assert made.is_pipelined is fits
+    assert (f"stage {stage} in three bits" in made.reason) is not fits
 
 
 @pytest.mark.seed("PRA-04", "PRA-07")

@@ -160,7 +160,7 @@ def place(
     live, routes = placer.phase_b(), placer.routes()
     if windows:
         placer.windows = PlacementWindows.of(found, ii, stages)
-        if not placer.windows.narrow():
+        if Route.NONE in routes.values() or not placer.windows.narrow():
             return None
     return placer.result(routes, live) if placer.fits(routes) else None
 
@@ -253,6 +253,7 @@ class _Placer:
         self.busy: dict[tuple[str, int], int] = {}  # (pipe, unit) → slots as bits
         self.issued = [0] * ii
         self.classes: list[set[int]] = [set() for _ in range(ii)]
+        self.carriers: dict[int, Reg] = {}  # of operations, as the notes have them
         self.preds: dict[int, list[Dependence]] = {n: [] for n in self.inside}
         self.succs: dict[int, list[Dependence]] = {n: [] for n in self.inside}
         for d in found:
@@ -303,10 +304,11 @@ class _Placer:
         note(row, name, told, **given, stage=self.stages[n], wanted=wanted)
 
     def _bank(self, n: int) -> tuple[int, int]:
-        """The class of an operation's first general register, and the offset there."""
-        op = self.code.operations[n]
+        """The class of the register that an operation is carried in, as the notes have it, and the
+        offset there; else those of its first general register."""
+        op, carrier = self.code.operations[n], self.carriers.get(n)
         first = next((r for kind, r in (*op.writes, *op.reads) if kind == "R"), 0)
-        return self.profile.banks.classify(first)
+        return self.profile.banks.classify(first if carrier is None else carrier[1])
 
     def _carrier(self, n: int) -> Reg | None:
         """The register in which an operation is carried across iterations, if it is."""
@@ -318,14 +320,19 @@ class _Placer:
         return None
 
     def routes(self, marked: bool = True) -> dict[int, Route]:
-        """By flags byte and stage, as the notes decode it; the byte holds stages up to 7."""
+        """By flags byte and stage, as the notes decode it. The byte holds three bits of a stage: as
+        noted nobody places what is of a later one than 7."""
         return {n: self._route(n, marked) for n in self.inside}
 
     def _route(self, n: int, marked: bool) -> Route:
-        stage, carrier = min(self.stages[n], STAGE_BITS), self._carrier(n)
+        stage, carrier = self.stages[n], self._carrier(n)
+        field = stage & STAGE_BITS
         way = Route.MODULO if carrier is None else Route.BANK
-        flags = encode(way if marked else Route.NONE, stage)
-        return decode(flags, stage, carrier and carrier[1], self.profile.banks)
+        flags = encode(way if marked else Route.NONE, field)
+        if self.noted and carrier is not None:
+            self.carriers[n] = carrier
+        return decode(flags, stage if self.noted else field, carrier and carrier[1],
+                      self.profile.banks)
 
     def _next(self, left: Sequence[int]) -> int:
         """Whose turn it is: the first; with windows what has no choice, then the earliest slot."""
@@ -397,16 +404,21 @@ class _Placer:
         if not width:  # several issue at once: not two of a bank class
             if self.noted and route is not Route.BANK:
                 return ""
-            both = self._classes(op) & self.classes[slot]
-            return f"another writes a register of class {min(both)}" if both else ""
+            both = self._classes(n) & self.classes[slot]
+            return f"another has a register of class {min(both)}" if both else ""
         if self.issued[slot] >= width:
             return "another issues"
         if has_conflict(op) and (self.ii == 1 or self.issued[(slot + 1) % self.ii] >= width):
             return "its sources overload a bank and the next slot is taken"
         return ""
 
-    def _classes(self, op: PhysicalOp) -> set[int]:
-        return {self.profile.banks.classify(r)[0] for kind, r in op.writes if kind == "R"}
+    def _classes(self, n: int) -> set[int]:
+        """The classes that an operation takes: as noted one of what is carried, else of all that it
+        writes."""
+        if n in self.carriers:
+            return {self._bank(n)[0]}
+        writes = self.code.operations[n].writes
+        return {self.profile.banks.classify(r)[0] for kind, r in writes if kind == "R"}
 
     def _take(self, n: int, t: int, unit: tuple[str, int]) -> None:
         slot = t % self.ii
@@ -419,7 +431,7 @@ class _Placer:
         self.issued[slot] += 1
         if has_conflict(op) and self.profile.issue_width:
             self.issued[(slot + 1) % self.ii] += 1
-        self.classes[slot] |= self._classes(op)
+        self.classes[slot] |= self._classes(n)
 
     @step("PRA-08", "C record", "n", tell=lambda made, placer, n, route:
           Brief(f"{placer.code.operations[n].family}, {shown(made)}",

@@ -46,7 +46,7 @@ from nvir.assembler.postra.place import (
     place,
     placement_of,
 )
-from nvir.assembler.postra.records import Variant
+from nvir.assembler.postra.records import STAGE_BITS, Variant
 from nvir.ir.errors import NvirError
 from nvir.ir.text.trace import note
 from nvir.sm.graph import DependenceGraph
@@ -255,6 +255,9 @@ def _at_slots(
 
 def _misfit(found: Sequence[Dependence], given: Handed, code: LoopCode) -> str:
     """What does not fit a round of the kernel, where something does not."""
+    last = max(x.stage for x in given.slots.values()) if given.slots else 0
+    if last > STAGE_BITS:
+        return f"stage {last} in three bits of the flags, so no route is its"
     one = [0] * len(code.operations)
     for why, deps in (
         ("dependences", [d for d in found if not d.is_false]),

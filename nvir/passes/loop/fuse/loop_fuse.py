@@ -150,7 +150,7 @@ def limits_of(ctx: Context, function: Function) -> FusionLimits:
     o: Options = ctx.options
     return FusionLimits(
         ctx.knob("PerformLoopFusionBudget"), o.first_limit or None, o.second_limit or None,
-        o.multi_block, o.allow_cold, pragmas=ctx.policy == "documented",
+        o.multi_block, o.allow_cold, noted=ctx.policy == "documented",
     )
 
 

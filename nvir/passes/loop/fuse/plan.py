@@ -25,12 +25,14 @@ Cost     Linear in the bodies, and a question for each pair of accesses of which
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 
 import attrs
 
 from nvir.analysis.affine import Affine
 from nvir.analysis.analyses import Analyses
+from nvir.analysis.components import strong_components
 from nvir.analysis.induction import InductionVariable, TripCount, trip_count
 from nvir.ir import SCALARS, Block, Form, Function, Instruction, Loop, Value
 from nvir.ir.ssa.repair import obstacle
@@ -79,14 +81,15 @@ class FusionRefused(Exception):
 @attrs.frozen
 class FusionLimits:
     """Sizes in instructions; None is no limit. `blocks`: bodies of several blocks are fused;
-    `cold`: cold blocks do not end the search; `pragmas`: `.pragma "frequency 0"` makes cold."""
+    `cold`: cold blocks do not end the search; `noted`: `.pragma "frequency 0"` makes cold, and
+    a region that is entered sideways is a parent though it is no loop."""
 
     budget: float | None = None
     first: int | None = None
     second: int | None = None
     blocks: bool = False
     cold: bool = False
-    pragmas: bool = False
+    noted: bool = False
 
 
 @attrs.define(eq=False)
@@ -135,10 +138,9 @@ class Planner:
     @step("FUS-13", "candidate", "first", "second")
     def candidate(self, first: Loop, second: Loop) -> Candidate:
         """The pair with all that fusing needs. Raises FusionRefused."""
-        parent = first.parent
-        sideways = parent is not None and self._sideways & set(parent.blocks)
+        sideways = self._is_sideways(first)
         note("FUS-03", "parent", "entered sideways" if sideways else "natural", first=first,
-             parent=parent)
+             parent=first.parent)
         if sideways:
             raise FusionRefused(IRREDUCIBLE)
         way = self._way(first, second)
@@ -152,6 +154,23 @@ class Planner:
         self._legal(first, second, a)
         shift = self._shift(a.variable, b.variable)
         return Candidate(first, second, way, size, a.text, (a.variable, b.variable), shift)
+
+    def _is_sideways(self, loop: Loop) -> bool:
+        """Whether control enters what is around a loop sideways. What leads back to a loop without
+        a parent is such a region, else it were the parent."""
+        if not self._sideways:
+            return False
+        if loop.parent is not None:
+            return not self._sideways.isdisjoint(loop.parent.blocks)
+        return self.limits.noted and self._circle[loop.header] > len(loop.blocks)
+
+    @functools.cached_property
+    def _circle(self) -> dict[Block, int]:
+        """Block → how many blocks lead to it and back from it, itself one of them."""
+        blocks = self.function.rpo
+        at = {b: k for k, b in enumerate(blocks)}
+        found = strong_components([[at[s] for s in b.succs] for b in blocks], range(len(blocks)))
+        return {blocks[k]: len(members) for members in found for k in members}
 
     # ------------------------------------------------- stage 1: adjacency
 
@@ -189,7 +208,7 @@ class Planner:
             raise FusionRefused(COLD, block=str(block.name))
 
     def _is_cold(self, block: Block) -> bool:
-        return is_cold(block) if self.limits.pragmas else "cold" in block.flags
+        return is_cold(block) if self.limits.noted else "cold" in block.flags
 
     def _may_follow(self, way: Way, first: Loop, block: Block, following: Block) -> None:
         """Check that nothing else leads to the next block of the way, but for a first guard."""

@@ -63,7 +63,7 @@ class Obstacle(enum.Enum):
     REGISTERS = "no depth leaves enough registers: {what}"
     NO_GAIN = "no depth is predicted to pay: {what}"
     PIPE = "the noted check takes the pipe for one of control: {what}"
-    FLAGS = "the noted check takes no operand with a flag: {what}"
+    FLAGS = "the notes take no operand with a flag: {what}"
     UNLIKE = "the noted check asks for one latency class of operands 0 and 1: {what}"
 
     def text(self, what: str = "") -> str:

@@ -123,8 +123,8 @@ class Options:
     judged  most loops of a function that are judged by simulation, fewer in large functions; 0: all
     classes  policy documented: machine operations take the pipes of their latency classes, as the
              notes' table has them, instead of those of their opcodes
-    noted_check  policy documented: the check of instructions as the notes have it
-    optimize  policy documented: level of optimisation, for the noted check; 1 lets flags pass
+    noted_check  policy documented: the check of pipes and classes as the notes have it
+    optimize  policy documented: level of optimisation; 1 lets flags of operands pass
     """
 
     depth: int = 0

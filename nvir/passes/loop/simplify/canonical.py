@@ -29,7 +29,7 @@ EXIT = passed("OwnExit", "an exit block of its own, {exit}, for edges out of the
 DIVERGENT = missed(
     "ConvergentContext", "no block on the way from {source} to {target}, where lanes may part"
 )
-ROWS = {"latch": "P18-03", "preheader": "P18-05", "exit": ""}  # exits of their own are not noted
+ROWS = {"latch": "P18-03", "preheader": "P18-05", "exit": "P18-09"}  # exits: for phases behind
 BOTH = ("latch", "preheader")
 CODES = (LATCH, PREHEADER, EXIT, DIVERGENT)  # and region.UNKNOWN
 
