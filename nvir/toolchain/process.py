@@ -17,6 +17,7 @@ from nvir.toolchain.errors import ToolError
 from nvir.toolchain.find import find
 
 TIMEOUT = 120.0  # seconds; ptxas takes 35 us a statement, so this is three million of them
+MEMORY = 4 << 30  # bytes for a tool's data
 
 
 @attrs.frozen
@@ -30,7 +31,7 @@ class Finished:
 
 
 def run(command: Sequence[str | Path], *, cwd: Path, timeout: float = TIMEOUT,
-        memory: int | None = None) -> Finished:
+        memory: int | None = MEMORY) -> Finished:
     """Run a program in the folder `cwd` and wait for it. It gets `memory` bytes for its data at
     most, where the system can limit that.
 

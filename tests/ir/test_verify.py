@@ -113,6 +113,21 @@ def test_every_real_file_passes():
 # ------------------------------------------------------------ 1 to 9: structure
 
 
+@pytest.mark.parametrize(("node", "right"), [
+    ('(@k, "align", 65544)', True), ('(1, "align", 65544)', False), ("7", False), ("()", False)])
+def test_annotations_are_of_symbols(node, right):
+    text = f"""module nvvm name "" aux {{"metadata": {{"nvvm.annotations": ({node}, (@k, "kernel", 1))}}}}
+func @k() address ptr {{
+entry:
+  ret
+}}"""
+    if right:
+        verify(parse_ir(text))
+    else:
+        with pytest.raises(VerifyError, match="an annotation is"):
+            verify(parse_ir(text))
+
+
 def test_1_block_names_are_unique():
     f, blocks, _ = loop()
     blocks["loop"].name = "done"

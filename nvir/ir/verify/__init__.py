@@ -44,6 +44,7 @@ Cost     Linear; below 1 µs an instruction.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, NoReturn
 
@@ -82,10 +83,21 @@ def verify(unit: Module | Function) -> None:
         names.add(x.name)
     if {*unit.functions, *unit.globals} != set(unit.order):
         raise VerifyError("the module's order is not that of its functions and globals")
+    _check_annotations(unit)
     for f in unit.functions:
         if f.module is not unit:
             raise VerifyError("the function's module is another one", str(f.name))
         _verify_function(f, unit.level)
+
+
+def _check_annotations(module: Module) -> None:
+    """What `nvvm.annotations` say is said of symbols: (symbol, key, value, key, value …)."""
+    aux = module.aux if isinstance(module.aux, dict) else {}
+    named = aux.get("metadata", {})
+    nodes = named.get("nvvm.annotations", ()) if isinstance(named, dict) else (named,)
+    for node in nodes:
+        if not (isinstance(node, Sequence) and node and isinstance(node[0], Symbol)):
+            raise VerifyError(f"an annotation is (symbol, key, value …), not {node!r}")
 
 
 def _verify_function(function: Function, level: str) -> None:
