@@ -116,7 +116,7 @@ def test_every_real_file_passes():
 @pytest.mark.parametrize(("node", "right"), [
     ('(@k, "align", 65544)', True), ('(1, "align", 65544)', False), ("7", False), ("()", False)])
 def test_annotations_are_of_symbols(node, right):
-    text = f"""module nvvm name "" aux {{"metadata": {{"nvvm.annotations": ({node}, (@k, "kernel", 1))}}}}
+    text = f"""module nvvm aux {{"metadata": {{"nvvm.annotations": ({node}, (@k, "x", 1))}}}}
 func @k() address ptr {{
 entry:
   ret
