@@ -36,13 +36,14 @@ class Liveness:
                 successors' phis for this edge included
     """
 
-    __slots__ = ("function", "live_in", "live_out", "values")
+    __slots__ = ("_sets", "function", "live_in", "live_out", "values")
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.values: list[Value] = []
         self.live_in: dict[Block, list[Value]] = {}
         self.live_out: dict[Block, list[Value]] = {}
+        self._sets: dict[Block, frozenset[Value]] = {}
 
     def live_in_values(self, block: Block) -> list[Value]:
         """What is live into the block, in the order of definition."""
@@ -53,7 +54,10 @@ class Liveness:
         return self.live_out[block].copy()
 
     def is_live_in(self, value: Value, block: Block) -> bool:
-        return value in self.live_in[block]
+        found = self._sets.get(block)
+        if found is None:
+            found = self._sets[block] = frozenset(self.live_in[block])
+        return value in found
 
     def backwards(self, block: Block) -> Iterator[tuple[Instruction, set[Value]]]:
         """Each instruction from the last to the first non-phi, with what is live behind it.

@@ -340,7 +340,7 @@ def _why(v: Value, peak: Instruction, loop: Loop | None, live: Liveness) -> str:
     outermost: Loop | None = None
     x = loop
     while x is not None:
-        inside = set(x.blocks)
+        inside = x.members
         if d is not None and d.is_phi and d.block is x.header:
             return f"carried around loop {x.header.name}"
         carried = [u for u in users if u.is_phi and u.block is x.header]
@@ -350,7 +350,7 @@ def _why(v: Value, peak: Instruction, loop: Loop | None, live: Liveness) -> str:
             outermost = x
         x = x.parent
     if outermost is not None:
-        inside = set(outermost.blocks)
+        inside = outermost.members
         within = [u for u in users if u.block in inside and not u.is_phi]
         if within:
             at = ", ".join(map(str, sorted({_line_of(u) for u in within})[:3]))

@@ -124,7 +124,7 @@ entry:
     if right:
         verify(parse_ir(text))
     else:
-        with pytest.raises(VerifyError, match="an annotation is"):
+        with pytest.raises(VerifyError, match="nvvm.annotations: expected"):
             verify(parse_ir(text))
 
 

@@ -97,7 +97,7 @@ def _check_annotations(module: Module) -> None:
     nodes = named.get("nvvm.annotations", ()) if isinstance(named, dict) else (named,)
     for node in nodes:
         if not (isinstance(node, Sequence) and node and isinstance(node[0], Symbol)):
-            raise VerifyError(f"an annotation is (symbol, key, value …), not {node!r}")
+            raise VerifyError(f"nvvm.annotations: expected (symbol, key, value …), not {node!r}")
 
 
 def _verify_function(function: Function, level: str) -> None:
