@@ -124,7 +124,7 @@ entry:
     if right:
         verify(parse_ir(text))
     else:
-        with pytest.raises(VerifyError, match="nvvm.annotations: expected"):
+        with pytest.raises(VerifyError, match=r"nvvm\.annotations: expected"):
             verify(parse_ir(text))
 
 
