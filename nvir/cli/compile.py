@@ -344,6 +344,11 @@ def _nvvm(stages: dict[str, str | bytes], module: Module, wanted: set[str], name
         from nvir.passes.driver import run_passes
 
         dialect = dialect_of(module.target)
+        for f in module.functions:
+            section = (f.aux or {}).get("section") if dialect == "llvm7" else None
+            if section:
+                click.echo(f"warning: {f.name}: its section {section!r} is left out: libnvvm takes "
+                           "none on functions before sm_100", err=True)
         copy = clone_module(module)
         run_passes(copy, f"legalize<dialect={dialect}>")
         stages["ll"] = print_ll(copy, dialect)

@@ -61,6 +61,7 @@ from nvir.sm.latency import (
     CLASSES,
     DEFAULT,
     GLOBAL,
+    MEMORY,
     SKIP,
     TEXTURE,
     Units,
@@ -171,7 +172,9 @@ def operand_classes(
 def _own_class(i: Instruction, profile: Profile) -> int:
     """The class of operand 0: by the family of the operation, where the notes have one."""
     opcode = i.form.spelling
-    made = latency_class(opcode, profile)
+    made = _by_family(i, 0)
+    if made is None:
+        made = latency_class(opcode, profile)
     family = family_named(opcode)
     _classed(i, 0, made)
     if family is None:
@@ -185,6 +188,15 @@ def _own_class(i: Instruction, profile: Profile) -> int:
     return made
 
 
+def _by_family(i: Instruction, index: int) -> int | None:
+    """The class of an operand of a barrier or fence, of which the family's rule holds: it says of
+    which operand the class is that barriers have in the table of classes."""
+    family = family_named(i.form.spelling)
+    if family is None or family.category != "barrier" or latency_class(i.form.spelling) != MEMORY:
+        return None
+    return family.rule(0, (0, 0), index)
+
+
 def _source_class(i: Instruction, said: Mapping[tuple[Instruction, int], int]) -> int:
     """The class of operand 1, the first source: as annotated, else that of its register."""
     if not i.operands:
@@ -192,7 +204,10 @@ def _source_class(i: Instruction, said: Mapping[tuple[Instruction, int], int]) -
         _classed(i, 1, SKIP)
         return SKIP
     v = i.operands[0]
-    made = said.get((i, 1))
+    by_rule = _by_family(i, 1)
+    made = said.get((i, 1)) if by_rule is None else by_rule
+    if by_rule is not None:
+        note("LAT-03", "1 family", made, opcode=i.form.spelling, index=1, by_rule=by_rule)
     if made is None:
         register = register_class(v, i.block)
         made = register_class_latency(register)

@@ -265,7 +265,7 @@ def test_an_operation_without_sources_has_no_class_of_operand_1():
     _, trace = slots_of(text_of("membar.gl;" + SUM))
     told = [(e.inputs["index"], e.inputs["count"], e.outcome) for e in trace.of("LAT-01")
             if e.inputs["opcode"] == "membar"]
-    assert told == [(0, 1, 12), (1, 1, SKIP)]
+    assert told == [(0, 1, 6), (1, 1, SKIP)]
     (past,) = [e for e in trace.of("LAT-04") if e.inputs["opcode"] == "membar.gl"]
     assert (past.inputs["index"], past.outcome) == (1, SKIP)
 
@@ -334,6 +334,22 @@ def test_special_functions_have_a_pipe_of_their_own():
     text = text_of("ld.global.nc.f32 %f2, [%rd1];" + special)
     assert resources_of(text) == 9
     assert slots_of(text)[0].ii >= 9
+
+
+@pytest.mark.seed("LAT-01", "LAT-03")
+@pytest.mark.parametrize(("text", "classes"), [
+    ("bar.sync 0;", [6, 12]), ("membar.gl;", [6, 1]),  # operand 1 of a barrier; past the end
+    ("ld.global.u32 %r9, [%rd1];", [26, None]),  # the rule of other families is told, no more
+])
+def test_the_family_of_barriers_tells_operands_apart(text, classes):
+    _, trace = slots_of(text_of(SUM + text))
+    name = text.partition(".")[0]
+    told = [e for e in trace.of("LAT-01") if e.inputs["opcode"].startswith(name)][-2:]
+    assert [e.outcome for e in told][: 1 + (classes[1] is not None)] == [
+        c for c in classes if c is not None]
+    rules = [e.inputs["index"] for e in trace.of("LAT-03")
+             if e.inputs["opcode"].startswith(name + ".")]
+    assert (1 in rules) is (classes[1] == 12)
 
 
 @pytest.mark.seed("SWP-19", "SWP-04", "SWP-17")

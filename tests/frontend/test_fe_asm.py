@@ -236,20 +236,21 @@ def test_results_are_taken_out_and_stored():
                for i in wide.function.instructions()) == 2
 
 
-@pytest.mark.seed("ASM-21")
-@pytest.mark.parametrize(("policy", "count", "named"), [
-    ("documented", 4, False), ("documented", 5, True), ("observed", 4, True),
+@pytest.mark.seed("ASM-21", "GAP-40")
+@pytest.mark.parametrize(("policy", "count", "form"), [
+    ("documented", 4, "compact"), ("documented", 5, "explicit index"), ("observed", 4, "compact"),
 ])
-def test_parts_of_results_beyond_16_bytes_are_named(policy, count, named):
+def test_parts_of_results_have_two_forms_and_one_name(policy, count, form):
+    """Beyond 16 bytes the notes' instruction has an array of indices; all are named (GAP-40)."""
     outputs = [("=r", b.name(f"v{k}")) for k in range(count)]
     with Trace() as trace:
         g = state_of(*(b.let(f"int v{k}") for k in range(count)), b.asm("a;", outputs),
                      policy=policy)
     found = [i for i in g.function.instructions() if i.form.name == "extractvalue"]
-    assert [bool(i.name) for i in found] == [named] * count
+    assert [i.name.split(".")[0] for i in found] == ["asmresult"] * count
     for k, e in enumerate(trace.of("ASM-21")):
-        assert (e.inputs["number"], e.inputs["bytes"]) == (k, 4 * count)
-        assert ("asmresult" in e.outcome) is named
+        assert [e.inputs[x] for x in ("number", "bytes", "form")] == [k, 4 * count, form]
+        assert "asmresult" in e.outcome
 
 
 @pytest.mark.seed("ASM-23", "ASM-09")

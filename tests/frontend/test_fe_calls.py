@@ -252,9 +252,24 @@ def test_attributes_stand_at_the_arguments_of_a_call_by_pointer(policy, prototyp
     (call,) = [i for i in calls_in(module) if i.aux.callee is None]
     words = [a[0][0] if a and isinstance(a[0], tuple) else "".join(a) for a in call.aux.arguments]
     assert words == (["", "signext"] if policy == "observed" else ["sret", "byval", "signext"])
-    text = nvir.print_ptx(select_module(module))
+    with Trace() as trace:
+        text = nvir.print_ptx(select_module(module))
     assert f".callprototype {prototype};" in text
     assert text.count("cvt.s32.s16") == 1
+    (told,) = trace.of("CAL-18")
+    assert told.outcome == f".callprototype {prototype}"
+    assert told.inputs["callalign"] == list(call.aux.callalign)
+
+
+@pytest.mark.seed("CAL-18")
+def test_a_direct_call_has_no_prototype():
+    f = b.function("int f", "int a", b.ret(b.name("a")))
+    module = kernel_with(b.let("int r"), b.assign(b.name("r"), b.call("f", n)), others=[f])
+    with Trace() as trace:
+        text = nvir.print_ptx(select_module(module))
+    assert "call.uni" in text
+    assert ".callprototype" not in text
+    assert not trace.of("CAL-18")
 
 
 @pytest.mark.seed("CAL-09")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
+from click.testing import CliRunner
 from fe_judges import accepted, module_of
 
 import nvir
 from nvir.analysis.callees import callee_name
+from nvir.cli import main
 from nvir.frontend import build as b
 from nvir.frontend.check import check
 from nvir.frontend.irgen import IRGenError, Options, generate
@@ -162,6 +164,20 @@ def test_a_source_names_a_section(words, section):
     (f,) = [x for x in read.declarations if x.name == "f"]
     assert f.attributes.section == section
     assert f.attributes.preserve == (-1, -1, -1)
+
+
+@pytest.mark.seed("FN-07")
+@pytest.mark.parametrize(("arch", "kept"), [("sm_90", False), ("sm_100", True)])
+def test_a_section_that_libnvvm_refuses_is_left_out_with_a_warning(tmp_path, arch, kept):
+    pytest.importorskip("clang.cindex")
+    (tmp_path / "k.cu").write_text('__attribute__((section("foo"))) __device__ __noinline__ '
+                                   "int f(int a) { return a * 3; }\n"
+                                   "__global__ void k(int *p) { p[0] = f(p[1]); }")
+    made = CliRunner().invoke(main, ["compile", str(tmp_path / "k.cu"), "--policy", "documented",
+                                     "--arch", arch, "--emit", "ll", "-o", "-"])
+    assert made.exit_code == 0, made.output
+    assert (' section "foo" ' in made.stdout) is kept
+    assert ("its section 'foo' is left out" in made.stderr) is not kept
 
 
 @pytest.mark.seed("ATT-01", "CAL-12")

@@ -675,6 +675,22 @@ def test_an_empty_block():
     assert not stages.profit([], m.marks, 1, Fraction(10), True, (0, 0), of).pays
 
 
+@pytest.mark.seed("LIC-24")
+@pytest.mark.parametrize(("text", "told"), [
+    ("bra.uni F;", {0: [False], 1: [True]}),  # a jump is not scanned
+    ("st.global.u32 [%rd1], %r2; bra.uni F;", {0: [], 1: []}),
+])
+def test_a_block_that_only_jumps_is_empty(text, told):
+    """What may leave is in another block of the loop."""
+    module_text = nvir.print_ir(single(
+        "setp.gt.u32 %p3, %r2, 5; @%p3 bra E; add.u32 %r20, %r3, 9; bra.uni F; E: " + text +
+        " F: add.u32 %r21, %r3, 7;", "%r21"))
+    for id, outcomes in told.items():
+        with Trace() as trace:
+            nvir.run_passes(nvir.parse_ir(module_text), f"licm<id={id}>", policy="documented")
+        assert [e.outcome for e in trace.of("LIC-24")] == outcomes
+
+
 @pytest.mark.seed("LIC-27", "GAP-42")
 def test_counting():
     m = single("add.u32 %r10, %r3, 7; mov.u32 %r11, %r10;", "%r11")

@@ -405,18 +405,20 @@ def profit(
     counts: tuple[int, int], of: Latencies,
 ) -> Verdict:
     """The score and the penalty of a block's invariants. `counts`: weights of header and body; the
-    first instance's size is the number of instructions scanned."""
+    first instance's size is the number of instructions scanned. A block that only jumps is empty:
+    the notes' compiler has no jump where one block falls into the next."""
+    empty = all(i.form.op.pseudo or (i.form.name == "bra" and i.form.guard is None) for i in items)
     weights = tables.score_weights(pass_id, safe)
     note("LIC-21", "5 weights", {"no-op": weights.long_latency.value, "real": weights.real.value},
          pass_id=pass_id, safe=safe)
     made = scored(items, marks, weights.long_latency.value, weights.real.value, of)
     header, body = counts
     if pass_id == 0:
-        size = Fraction(sum(not i.form.op.pseudo for i in items))
+        size = Fraction(0 if empty else sum(not i.form.op.pseudo for i in items))
     else:
         size = Fraction(body, tables.BODY_SHARE.value) + header
     verdict = Verdict(made.score, budget, weights.real.value, size, made.penalty)
-    if not items:
+    if empty:
         note("LIC-24", "5 empty block", verdict.pays, pass_id=pass_id, size=size)
     return verdict
 

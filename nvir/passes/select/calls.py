@@ -14,6 +14,7 @@ from typing import Any
 from nvir.ir import VOID, CallInfo, Function, Instruction, Param, Type, Unsupported, Value, form
 from nvir.ir.layout import size_of
 from nvir.ir.nvvm_values import InlineAsm, NvvmCall
+from nvir.ir.text.trace import note
 from nvir.passes.select import abi
 from nvir.passes.select.lanes import Rule
 from nvir.passes.select.parts import parts
@@ -86,6 +87,8 @@ def _emit(
         operands = (s.reg(address, "b64"), *operands)
         info.n_sources = len(operands)
         info.prototype = _prototype(s, passed, returned)
+        note("CAL-18", "call by pointer", s.target.prototypes[info.prototype],
+             callalign=getattr(i.aux, "callalign", ()))
         spelling = "call"
     s.b.insert(Instruction(form(spelling), operands, VOID, None, info))
     return abi.read(s, returned[0], i.type, False) if returned else ()

@@ -344,20 +344,15 @@ def _warn(g: IRGenState, s: Asm) -> None:
         note("ASM-19", "5 number", number, outputs=len(s.outputs))
 
 
-def _part_name(g: IRGenState, result: Value) -> str:
-    """The notes' short form of up to 16 bytes has no name; cicc's always has one."""
-    short = g.options.policy == "documented" and layout.size_of(result.type) <= SHORT_RESULT
-    return "" if short else "asmresult"
-
-
 @step("ASM-22", "6 results", "result", tell=lambda made, g, result, destinations: [
     f"stored at {place.pointer.name or 'a place'}" for place, _ in destinations] or "none")
 def _results(g: IRGenState, result: Value, destinations: list[tuple[LValue, ty.Type]]) -> None:
     for k, (place, _) in enumerate(destinations):
         v = result
         if len(destinations) > 1:
-            v = g.builder.extract_value(result, k, _part_name(g, result))
-            note("ASM-21", "6 part", v, number=k, of=result.type, bytes=layout.size_of(result.type))
+            v, size = g.builder.extract_value(result, k, "asmresult"), layout.size_of(result.type)
+            note("ASM-21", "6 part", v, number=k, of=result.type, bytes=size,
+                 form="compact" if size <= SHORT_RESULT else "explicit index")
         own = g.types.value(place.type)
         if own is ty.I1:
             v = fold.cast(g, "trunc", v, ty.I1, "tobool")
