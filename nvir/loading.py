@@ -16,7 +16,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from nvir.ir import Module, NvirError
+import attrs
+
+from nvir.ir import Module, NvirError, ParseError
 from nvir.ir.document import read_file, read_stream
 
 if TYPE_CHECKING:
@@ -50,7 +52,19 @@ def load_text(
     given: Path | bytes | None = None, knobs: Knobs | None = None,
 ) -> tuple[Module, Language]:
     """As `load_as`, of the content of a file of that name; `given` is where it is read from."""
-    given = data if given is None else given
+    try:
+        return _read(data, name, arch, level, data if given is None else given, knobs)
+    except ParseError as e:  # of bytes: they have no name
+        shown = name if name != STDIO else "<stdin>"
+        raise ParseError([
+            attrs.evolve(d, file=shown) if d.file == "<text>" else d for d in e.errors
+        ]) from None
+
+
+def _read(
+    data: bytes, name: str, arch: str | None, level: str | None, given: Path | bytes,
+    knobs: Knobs | None,
+) -> tuple[Module, Language]:
     language = language_of(data, name)
     if language == "ll":
         from nvir.llvm.reader import read_ll

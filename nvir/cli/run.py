@@ -19,7 +19,7 @@ from nvir.cli.common import (
     write_bytes,
 )
 from nvir.ir.document import read_file
-from nvir.ir.errors import NvirError
+from nvir.ir.errors import LaunchError, NvirError
 from nvir.loading import STDIO
 
 _PIECE = 1 << 20  # elements; even, for random words of 32 bits come in pairs
@@ -237,7 +237,10 @@ def command(
         raise click.UsageError(str(e)) from None
     if trace is not None:
         run.program.trace = tracer(run, trace, lambda text: click.echo(text, err=as_json))
-    result = run.run()
+    try:
+        result = run.run()
+    except LaunchError as e:
+        raise NvirError(f"{file}: {e}") from None
     for k, path in targets:
         _save(path, values[k])
     rows = _profile(module, result)

@@ -18,7 +18,8 @@ class Diagnostic:
     """One thing to tell about a place in a text.
 
     `line` and `col` count from 1; `source` is that line as it stands in the
-    file; `severity` is "error" or "warning", that of `notes`, which say more, "note".
+    file, without its first `cut` characters where it is very long; `severity` is "error" or
+    "warning", that of `notes`, which say more, "note".
     """
 
     message: str
@@ -28,6 +29,7 @@ class Diagnostic:
     source: str = ""
     severity: str = "error"
     notes: tuple[Diagnostic, ...] = ()
+    cut: int = 0
 
     def __str__(self) -> str:
         return "\n".join([self._alone(), *map(str, self.notes)])
@@ -37,7 +39,7 @@ class Diagnostic:
         head = f"{where}{self.severity}: {_visible(_shortened(self.message))}"
         if not self.source:
             return head
-        return f"{head}\n{_excerpt(self.source, self.col)}"
+        return f"{head}\n{_excerpt(self.source, self.col - self.cut)}"
 
 
 NOTES = 3  # of an error that are told

@@ -252,4 +252,4 @@ def _placed(d: Diagnostic, text: str, file: str, place: int, starts: list[int]) 
     start = starts[line - 1]
     end = text.find("\n", place)
     shown = text[start : end if end >= 0 else len(text)]
-    return attrs.evolve(d, file=file, line=line, col=place - start + 1, source=shown)
+    return attrs.evolve(d, file=file, line=line, col=place - start + 1, source=shown, cut=0)

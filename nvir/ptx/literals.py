@@ -83,68 +83,95 @@ _BINARY = {
 _M64 = (1 << 64) - 1
 
 
+_TERNARY, _UNARY = 0, 11  # how tightly they bind
+PARTS = 10_000  # numbers and operators of an expression
+
+
 def constant_expression(text: str) -> int | None:
-    """The value of an integer constant expression such as "(1 << 4) | 3", or None."""
+    """The value of an integer constant expression such as "(1 << 4) | 3", or None: for what is
+    none, and for one of more than PARTS."""
     tokens: list[str] = []
     pos = 0
     text = text.rstrip()
     while pos < len(text):
         m = _TOKEN.match(text, pos)
-        if m is None or len(tokens) > 1000:
+        if m is None or len(tokens) == PARTS:
             return None
         tokens.append(m[1] or m[2] or m[3])
         pos = m.end()
     try:
-        value, end = _ternary(tokens, 0, 0)
-    except (IndexError, ValueError, ZeroDivisionError):
+        return _value(tokens)
+    except (LookupError, ValueError, ZeroDivisionError):
         return None
-    return value if end == len(tokens) else None
 
 
-def _ternary(t: list[str], i: int, depth: int) -> tuple[int, int]:
-    if depth > 60:
-        raise ValueError("nested too deeply")
-    cond, i = _expr(t, i, 1, depth)
-    if i < len(t) and t[i] == "?":
-        yes, i = _ternary(t, i + 1, depth + 1)
-        if t[i] != ":":
-            raise ValueError("expected ':'")
-        no, i = _ternary(t, i + 1, depth + 1)
-        return (yes if cond else no), i
-    return cond, i
+def _value(tokens: list[str]) -> int:
+    """Operator precedence with two stacks (Dijkstra's shunting yard). Raises ValueError,
+    LookupError or ZeroDivisionError for what is no expression."""
+    values: list[int] = []
+    waiting: list[tuple[int, str]] = []  # how tightly it binds, and which; -1 for what is open
+    operand, i = True, 0  # whether one is expected
+    while i < len(tokens):
+        t = tokens[i]
+        i += 1
+        if operand and t == "(" and tokens[i] in (".s64", ".u64"):
+            if tokens[i + 1] != ")":
+                raise ValueError("expected ')'")
+            waiting.append((_UNARY, tokens[i]))
+            i += 2
+        elif operand and t == "(":
+            waiting.append((-1, "("))
+        elif operand and t in "-+~!":
+            waiting.append((_UNARY, t))
+        elif operand:
+            values.append(_integer(t))
+            operand = False
+        elif t == ")":
+            _reduce(values, waiting, _TERNARY)
+            if waiting.pop() != (-1, "("):
+                raise ValueError("expected ':'")
+        elif t == ":":
+            _reduce(values, waiting, _TERNARY)
+            if waiting.pop() != (-1, "?"):
+                raise ValueError("expected no ':'")
+            waiting.append((_TERNARY, ":"))
+            operand = True
+        else:
+            _reduce(values, waiting, 1 if t == "?" else _BINARY[t])
+            waiting.append((-1, "?") if t == "?" else (_BINARY[t], t))
+            operand = True
+    _reduce(values, waiting, _TERNARY)
+    if operand or waiting:
+        raise ValueError("expected an operand or ')'")
+    return values[0]
 
 
-def _expr(t: list[str], i: int, level: int, depth: int) -> tuple[int, int]:
-    left, i = _unary(t, i, depth + 1)
-    while i < len(t) and _BINARY.get(t[i], 0) >= level:
-        o = t[i]
-        right, i = _expr(t, i + 1, _BINARY[o] + 1, depth + 1)
-        left = _apply(o, left, right)
-    return left, i
-
-
-def _unary(t: list[str], i: int, depth: int) -> tuple[int, int]:
-    if depth > 60:
-        raise ValueError("nested too deeply")
-    tok = t[i]
-    if tok == "(":
-        if t[i + 1] in (".s64", ".u64") and t[i + 2] == ")":
-            value, i2 = _unary(t, i + 3, depth + 1)
-            value &= _M64
-            if t[i + 1] == ".s64" and value >> 63:
-                value -= 1 << 64
-            return value, i2
-        value, i = _ternary(t, i + 1, depth + 1)
-        if t[i] != ")":
-            raise ValueError("expected ')'")
-        return value, i + 1
-    if tok in "-+~!":
-        value, i = _unary(t, i + 1, depth + 1)
-        return {"-": -value, "+": value, "~": ~value, "!": int(not value)}[tok], i
-    c = literal(tok)
+def _integer(token: str) -> int:
+    c = literal(token)
     if c is None or c.type is not IMM:
         raise ValueError("expected an integer")
-    return c.value, i + 1
+    return int(c.value)
+
+
+def _reduce(values: list[int], waiting: list[tuple[int, str]], least: int) -> None:
+    """Do what waits and binds at least so tightly."""
+    while waiting and waiting[-1][0] >= least:
+        binds, o = waiting.pop()
+        a = values.pop()
+        if binds == _UNARY:
+            values.append(_of_one(o, a))
+        elif binds == _TERNARY:
+            yes, condition = values.pop(), values.pop()
+            values.append(yes if condition else a)
+        else:
+            values.append(_apply(o, values.pop(), a))
+
+
+def _of_one(o: str, a: int) -> int:
+    if o in (".s64", ".u64"):
+        a &= _M64
+        return a - (1 << 64) if o == ".s64" and a >> 63 else a
+    return {"-": -a, "+": a, "~": ~a, "!": int(not a)}[o]
 
 
 def _apply(o: str, a: int, b: int) -> int:

@@ -78,11 +78,10 @@ class PtxText:
         end = len(self.text) if end < 0 else end
         # Of a line of megabytes only the neighbourhood of the error is kept.
         lo, hi = max(start, offset - 400), min(end, offset + 400)
-        col = offset - start + 1
         shown = self.text[lo:hi].rstrip("\r")
-        if lo > start:
-            shown = " " * (lo - start) + shown if lo - start < 2000 else shown
-        return Diagnostic(message, self.file, line, col, shown, severity)
+        return Diagnostic(
+            message, self.file, line, offset - start + 1, shown, severity, cut=lo - start
+        )
 
     def error(self, message: str, offset: int) -> None:
         """Note an error; raises TooManyErrors past the limit."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from nvir.ir import SCALARS, Constant, Module, ScalarType, Symbol, SymbolOffset, Type, Value, array
 from nvir.ir.symbols import Variable, address_type
-from nvir.ptx.literals import constant_expression, literal, to_f32, to_f64
+from nvir.ptx.literals import PARTS, constant_expression, literal, to_f32, to_f64
 from nvir.ptx.rules import declared
 from nvir.ptx.source import PtxText
 from nvir.ptx.tokens import Tokens, Unreadable
@@ -23,6 +23,7 @@ _ranks = {
 _ATTRIBUTE = r"(?:\.managed|\.unified\(\d+, \d+\))"
 _ATTRIBUTES = re.compile(rf"{_ATTRIBUTE}(?:, {_ATTRIBUTE})*$")
 DEEPEST = 64  # braces in each other in an initial value
+SIZES = 1000  # of an array
 MOST_COUNTED = 1 << 17  # variables of a module that declarations such as `x<8>` make at once
 _FLAT_LIST = re.compile(r"\s*\{([^{}()\"]*)\}")
 _ALONE = re.compile(r"(?:[^;,()]++|\([^()]*+\)|[()])*+")  # up to a ';' or ',' not in parentheses
@@ -195,6 +196,8 @@ class Declarations(Tokens):
                     self.source.refuse("only the first size of an array may be left out", at)
                 dims.append(0)
                 continue
+            if len(dims) == SIZES:
+                self.fail(f"an array of more than {SIZES} sizes", at)
             if literal(text) is None:
                 self.source.refuse(f"a size is a number, '{text[:40]}' is an expression", at)
             value = constant_expression(text[:200])
@@ -253,6 +256,7 @@ class Declarations(Tokens):
 
     def _element(self, text: str, type: ScalarType, start: int) -> Value:
         """One initial value: a number, an address, or a byte of an address."""
+        start += len(text) - len(text.lstrip())
         text = text.strip()
         c = literal(text)
         if c is not None:
@@ -272,7 +276,7 @@ class Declarations(Tokens):
             return SymbolOffset(symbol, plus or 0, generic=m[1] is not None)
         value = constant_expression(text)
         if value is None:
-            self.fail(f"'{text[:60]}' is no constant", start)
+            self.fail(f"'{text[:60]}' is no constant of up to {PARTS} parts", start)
         return self._fit(literal(str(value)) or literal("0"), type)
 
     def _fit(self, c: Constant | None, type: ScalarType) -> Constant:

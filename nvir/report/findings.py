@@ -30,6 +30,8 @@ def find(data: bytes, file: str, arch: str | None = None) -> Findings:
     language = language_of(data, file)
     shown = "<stdin>" if file == STDIO else file
     if language == "cu":
+        if b"\0" in data:
+            return [("syntax", Diagnostic("this is a binary file, not CUDA C++", shown, 1, 1))]
         return check_inline(data.decode("utf-8", "replace"), shown, arch)
     try:
         found = check(data, PROFILES, arch) if language == "ptx" else _other(data, language == "ll")
@@ -59,7 +61,8 @@ def as_text(files: Files) -> str:
     """A line for each finding; of several files also what was found in all."""
     lines = "".join(f"{d}\n" for _, found in files for _, d in found)
     if len(files) == 1:
-        return lines or f"{files[0][0]}: no errors\n"
+        where = " in asm statements" if files[0][0].endswith((".cu", ".cuh")) else ""
+        return lines or f"{files[0][0]}: no errors{where}\n"
     counts = [sum(d.severity == "error" for _, d in found) for _, found in files]
     all = _many(len(files), "file")
     if not any(counts):

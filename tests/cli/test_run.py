@@ -30,6 +30,12 @@ def test_the_result_is_summarised() -> None:
     assert "argument 3: float32[50] [1.0, 3.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0, …]" in result.output
 
 
+def test_what_goes_wrong_names_the_file() -> None:
+    result = nvir(*BASE, *ARGS[:-1], "ones:f32[5]")
+    assert result.exit_code == 1
+    assert f"{SAXPY}: load of 4 bytes out of bounds" in result.output
+
+
 def test_arrays_are_saved_and_read_again(tmp_path: Path) -> None:
     x, y = tmp_path / "x.npy", tmp_path / "y.npy"
     np.save(x, np.full(50, 3, np.float32))

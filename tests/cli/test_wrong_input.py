@@ -29,6 +29,8 @@ SGEMM = Path(__file__).parents[2] / "examples" / "sgemm.ptx"
         (["report", "missing.ptx"], 1, "missing.ptx: No such file or directory"),
         (["cfg", "."], 1, "Is a directory"),
         (["report", "empty.ptx"], 1, "empty.ptx:1:1: error: this is no PTX"),
+        (["report", "/dev/null"], 1, "/dev/null:1:1: error: this is no PTX"),
+        (["opt", "-"], 1, "<stdin>:1:1: error: this is no PTX"),
         (["report", "bytes.ptx"], 1, "this is a binary file, not PTX text"),
         (["report", "page.ptx"], 1, "page.ptx:1:1: error: this is a web page (HTML), not PTX"),
         (["report", "wide.ptx"], 1, "wide.ptx:1:1: error: this is UTF-16 text, not PTX"),

@@ -82,6 +82,7 @@ def changed(k: int, entry: tuple[int, str, int]) -> dict[str, Any]:
 WRONG = {
     "not JSON": ("{", "not JSON"),
     "schema": ({"schema": "other"}, "a schedule is an object"),
+    "none": ([], "the list holds no schedule"),
     "no interval": (document(HAND, ii="x"), '"ii" has to be an integer'),
     "interval 0": (document(HAND, ii=0), "1 or more"),
     "no loop": (document(HAND, loop="M"), "k has no loop M"),

@@ -166,6 +166,12 @@ def test_several_files_and_folders(tmp_path):
     assert [len(f["diagnostics"]) for f in document["files"]] == [0, 1, 1]
     run = CliRunner().invoke(main, ["check", *[str(tmp_path / "a.ptx")] * 2])
     assert (run.exit_code, run.output) == (0, f"{tmp_path}/a.ptx: no errors\n")
+    (tmp_path / "d.cu").write_text("int x;\n")
+    run = CliRunner().invoke(main, ["check", str(tmp_path / "d.cu")])
+    assert (run.exit_code, run.output) == (0, f"{tmp_path}/d.cu: no errors in asm statements\n")
+    (tmp_path / "d.cu").write_bytes(b"int\0x;\n")
+    run = CliRunner().invoke(main, ["check", str(tmp_path / "d.cu")])
+    assert (run.exit_code, "d.cu:1:1: error: this is a binary file" in run.output) == (1, True)
 
 
 def _statements(seed):

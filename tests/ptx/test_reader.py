@@ -292,7 +292,10 @@ def test_vector_registers_are_their_elements():
 @pytest.mark.parametrize(
     ("text", "value"),
     [("0x1F", 31), ("-5", -5), ("017", 15), ("0b101", 5), ("42U", 42), ("(1 << 4) | 3", 19),
-     ("WARP_SZ", 32), ("-(2 + 1)", -3), ("~7", -8), ("1 ? 5 : 6", 5)],
+     ("WARP_SZ", 32), ("-(2 + 1)", -3), ("~7", -8), ("1 ? 5 : 6", 5),
+     ("2 - 3 - 4 * 5 % 3", -3), ("0 ? 1 : 0 ? 2 : 3 + 1", 4), ("!(.u64)-1 + 2", 2),
+     (f"{'(' * 900}~1{')' * 900}", -2), ("+".join("1" * 4000), 4000)],
+    ids=lambda x: str(x)[:24],
 )
 def test_integer_literals_and_expressions(text, value):
     f = body(f"mov.u32 %r1, {text}; ret;")
@@ -394,6 +397,10 @@ ret;
         (HEAD + ".entry k() { mov.u32 5, 6; ret; }\n", "no register"),
         (HEAD + ".entry k() { add.s32 !; }\n", "operands"),
         (HEAD + ".global .u32 x = nothing;\n", "'nothing'"),
+        (HEAD + f".global .u32 x = {'+'.join('1' * 6000)};\n", "of up to 10000 parts"),
+        (HEAD + ".global .u32 x = (1 + 2;\n", "no constant"),
+        (HEAD + ".global .u32 x = 1 ? 2;\n", "no constant"),
+        (HEAD + f".global .u32 x{'[1]' * 1001};\n", "more than 1000 sizes"),
         (HEAD + ".global .align 3 .u32 x;\n", "power of two"),
         (HEAD + ".entry k() { ret; }\n.entry k() { ret; }\n", "defined twice"),
         (HEAD + "hello world\n", "hello"),
@@ -530,3 +537,11 @@ def test_numbers_of_an_address_do_not_run_together(address):
     """`[%rd1 0 0]` was printed as `[%rd100]`."""
     store = body(f"st.global.u32 [{address}], %r1; ret;").entry.first
     assert "%s%s" not in store.form.shape
+
+
+@pytest.mark.parametrize("before", [0, 500, 5000])
+def test_the_place_of_an_error_in_a_long_line_is_shown(before):
+    with pytest.raises(ParseError) as told:
+        read_ptx(f"{HEAD}{' ' * before}.global .u32 x = here;\n")
+    line, caret = str(told.value.errors[0]).splitlines()[1:]
+    assert line[caret.index("^"):].startswith("here;")

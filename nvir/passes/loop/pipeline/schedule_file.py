@@ -61,6 +61,8 @@ def read_schedules(path: str) -> list[FileSchedule]:
     except OSError as e:
         raise ScheduleFileError(path, str(e.strerror or e)) from None
     items = made if isinstance(made, list) else [made]
+    if not items:
+        raise ScheduleFileError(path, "the list holds no schedule")
     return [_schedule(x, path) for x in items]
 
 
