@@ -10,10 +10,23 @@ from click.testing import CliRunner
 
 import nvir
 from nvir.cli import main
+from nvir.ir.clone import clone_module
+from nvir.ir.loops import natural_loops
 from nvir.ir.text.trace import Trace
 from nvir.passes.loop.frequency import is_cold, said_frequency
+from tests.equivalence import same_behaviour
 from tests.passes.conftest import body
-from tests.passes.test_loop_fuse import END, HEAD, ON, PAIR, TOP_TESTED, copies, reads, stored
+from tests.passes.test_loop_fuse import (
+    END,
+    HEAD,
+    ON,
+    PAIR,
+    TOP_TESTED,
+    copies,
+    loop,
+    reads,
+    stored,
+)
 
 COLD = '.pragma "frequency 0";'
 
@@ -212,6 +225,49 @@ def test_a_cold_block_of_a_text():
     again = nvir.parse_ir(str(module))
     ctx = nvir.run_passes(again, "loop-fuse", policy="documented", knobs=ON)
     assert [r.name for r in ctx] == ["ColdBlock"]
+
+
+@pytest.mark.seed("FUS-19")
+@pytest.mark.parametrize(("second", "policy", "did"), [
+    ("mul.lo.u32 %r21, %r51, 3;", "documented", "killed: moved to the preheader"),
+    ("mul.lo.u32 %r49, %r51, 3; mov.u32 %r21, %r49;", "documented",
+     "move: what it copies is named"),
+    ("mul.lo.u32 %r22, %r51, 3;", "documented", "cloned: as it is"),  # not what the first writes
+    ("mul.lo.u32 %r21, %r2, 3;", "documented", "cloned: as it is"),  # it varies
+    ("add.u32 %r21, %r51, 9;", "documented", "duplicate: skipped"),
+    ("mul.lo.u32 %r21, %r51, 3;", "observed", ""),
+])
+def test_what_becomes_of_each_instruction_of_the_second_body(second, policy, did):
+    """Both bodies write %r21. What the first makes anew stays with it, in a register of its own."""
+    work = "add.u32 %r21, %r51, 9; st.global.u32 [%rd11], %r21;"
+    of = second[second.index("%r2"):][:4]
+    text = loop(1, work) + "mov.u32 %r32, 0;" + loop(2, second + f"add.u32 %r32, %r32, {of};")
+    module = nvir.read_ptx(body(HEAD + text + stored(2) + END))
+    before = clone_module(module)
+    with Trace() as trace:
+        nvir.run_passes(module, "loop-simplify,loop-fuse", policy=policy, knobs=ON, verify=True)
+    assert same_behaviour(before, module, "k")
+    assert same_behaviour(before, nvir.read_ptx(nvir.print_ptx(module)), "k")
+    (only,) = natural_loops(module["k"])
+    inside = [i for b in only.blocks for i in b]
+    if policy == "documented":
+        told_ = [e.outcome for e in trace.of("FUS-19") if e.step == "instruction"
+                 and of in e.inputs["instruction"]]
+        assert told_ == [did]
+    assert len([i for i in inside if i.name in ("%r21", "%r22", "%r49")]) == (
+        1 if did.startswith(("killed", "duplicate")) else 2)
+
+
+@pytest.mark.seed("FUS-19")
+def test_the_register_of_the_second_loops_own_variable_is_not_killed():
+    """Only its phi has the name, in the common header."""
+    second = "add.u32 %r32, %r32, %r33; mul.lo.u32 %r33, %r51, 3;"
+    trace, remarks = told(copies(1) + "mov.u32 %r33, 0; mov.u32 %r32, 0;" + loop(2, second)
+                          + stored(2) + END)
+    assert remarks == ["Fused"]
+    assert [e.outcome for e in trace.of("FUS-19") if e.step == "instruction"
+            and "%r33" in e.inputs["instruction"] and "mul" in e.inputs["instruction"]] == [
+        "cloned: as it is"]
 
 
 @pytest.mark.seed("FUS-08")

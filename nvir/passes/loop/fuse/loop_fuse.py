@@ -13,7 +13,9 @@ Method   Loops with one parent (or none: top-level siblings too) are asked in pa
          the fused loops are asked again, so k neighbours take log k rounds. The second loop's
          blocks follow the first's, its phis move to the common header, and its test is the one
          that remains. Where both variables count by one step the second becomes the first plus
-         a constant. What the second body does as the first did is not done again.
+         a constant. What the second body does as the first did is not done again; under policy
+         documented what it makes in a register that the first writes, too, goes to the preheader
+         where the loop changes nothing of it (the notes' killed set).
 Needs    fresh CFG annotations, canonical loops tested at their end (loop-simplify, loop-rotate).
 Keeps    what each thread does; the order of accesses that depend on each other.
 Leaves   tests and counters that nothing uses to dce, moves to copy-prop.
@@ -135,7 +137,7 @@ def run(function: Function, ctx: Context) -> bool:
             _tell(ctx, c)
         if not second_pass(len(found), ctx.options.apply):
             break
-        fuse(function, found, held)
+        fuse(function, found, held, limits.noted)
         ctx.count("fused", len(found))
         rounds += 1
     note("FUS-20", "flags", "changed" if rounds else "as they were", rounds=rounds)
@@ -203,14 +205,17 @@ def _tell(ctx: Context, c: Candidate) -> None:
 # ------------------------------------------------------------ transformation
 
 
-def fuse(function: Function, found: Sequence[Candidate], held: AbstractSet[Value]) -> None:
-    """Fuse candidates that were planned on the function as it is. Annotations are fresh after."""
+def fuse(
+    function: Function, found: Sequence[Candidate], held: AbstractSet[Value], noted: bool = False
+) -> None:
+    """Fuse candidates that were planned on the function as it is. Annotations are fresh after.
+    `noted`: what is made in a register that the first body writes leaves the loop if it can."""
     guarded = [c for c in found if c.way.guard is not None]
     if guarded:
         _merge_guards(function, guarded, held)
     gone: set[Block] = set()
     for c in found:
-        gone |= _fuse(function, c)
+        gone |= _fuse(function, c, noted)
     patch(function, gone)
 
 
@@ -278,7 +283,7 @@ def _move_before_end(instructions: Iterable[Instruction], block: Block) -> None:
 
 
 @step("FUS-19", "apply", "c.first", "c.second")
-def _fuse(function: Function, c: Candidate) -> set[Block]:
+def _fuse(function: Function, c: Candidate, noted: bool) -> set[Block]:
     """Fuse one pair; returns the blocks that are to be dropped."""
     first, second, way = c.first, c.second, c.way
     preheader, latch = first.entries[0], first.latches[0]
@@ -303,7 +308,7 @@ def _fuse(function: Function, c: Candidate) -> set[Block]:
         assert b.last is not None
         b.last.erase()
     region.merge_into(header, latch)
-    _drop_repeated(function, first, latch, body)
+    _drop_repeated(function, first, latch, body, preheader if noted else None)
     return {*way.chain, header}
 
 
@@ -353,30 +358,52 @@ def _join_variables(function: Function, c: Candidate, body: list[Instruction]) -
 
 @step("FUS-19", "duplicates", "first", "body")
 def _drop_repeated(
-    function: Function, first: Loop, latch: Block, body: Sequence[Instruction]
+    function: Function, first: Loop, latch: Block, body: Sequence[Instruction],
+    preheader: Block | None = None,
 ) -> None:
-    """What the second body computes as the first did, and its moves, name what there is."""
+    """What the second body computes as the first did, and its moves, name what there is. With a
+    preheader the killed go there: what is made in a register that the first body writes, too, of
+    nothing that the loop makes."""
     known: dict[object, Instruction] = {}
     second = set(body)
+    inside = {*first.blocks, *(b for i in body if (b := i.block) is not None)}
     for b in dict.fromkeys((first.header, latch)):
         for i in b:
             if i not in second and _is_plain(i):
                 known.setdefault((i.form, i.operands), i)
+    killed = {r.name for b in first.blocks for i in b
+              if i not in second and not i.form.is_phi for r in i.results}
     leaders: dict[Value, Value] = {}
     for i in body:
-        if i.block is None or not _is_plain(i):
+        if i.block is None or i.form.is_phi or i.form.terminator:
             continue
         operands = tuple([leaders.get(v, v) for v in i.operands])
-        one: Value | None = known.get((i.form, operands))
-        if one is None and i.form.name == "mov" and len(operands) == 1 and "{" not in i.form.shape:
-            one = operands[0] if operands[0].definer is not None else None
+        one: Value | None = known.get((i.form, operands)) if _is_plain(i) else None
+        did = "duplicate: skipped"
+        if one is None and preheader is not None and i.name in killed and _is_plain(i) and all(
+            v.definer is None or v.definer.block not in inside for v in operands
+        ):
+            _move_before_end([i], preheader)
+            note("FUS-19", "instruction", "killed: moved to the preheader", instruction=i)
+            continue
+        if one is None and _is_move(i):
+            one, did = operands[0], "move: what it copies is named"
         if one is not None and can_stand_for(one, i):
             leaders[i] = one
+        else:
+            did = "cloned: as it is"
+        note("FUS-19", "instruction", did, instruction=i)
     substitute(leaders)
     for old in leaders:
         assert isinstance(old, Instruction)
         function.marks.pop(old, None)
         old.erase()
+
+
+def _is_move(i: Instruction) -> bool:
+    """Whether an instruction only copies what another makes."""
+    return (i.form.name == "mov" and len(i.operands) == 1 and "{" not in i.form.shape
+            and _is_plain(i) and i.operands[0].definer is not None)
 
 
 def _is_plain(i: Instruction) -> bool:
