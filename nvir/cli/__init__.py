@@ -7,7 +7,9 @@ import functools
 import gc
 import importlib
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -75,13 +77,36 @@ def _open_streams() -> None:
             setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
 
 
+@contextlib.contextmanager
+def _ended_as_interrupted() -> Iterator[None]:
+    """Within, SIGTERM ends the command as SIGINT does: tools that run are killed, their folders
+    removed. Workers that are forked end at once."""
+    own = os.getpid()
+
+    def end(*_: object) -> None:
+        if os.getpid() != own:
+            os._exit(128 + signal.SIGTERM)
+        sys.exit(128 + signal.SIGTERM)
+
+    first = threading.current_thread() is threading.main_thread()
+    if not first or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 class _Lazy(click.Group):
     """A group whose subcommands are imported when they are needed."""
 
     def main(self, *args: Any, **kw: Any) -> Any:
         _open_streams()
         try:
-            return super().main(*args, **kw)
+            with _ended_as_interrupted():
+                return super().main(*args, **kw)
         except OSError as e:
             if e.filename is not None:
                 raise

@@ -59,6 +59,8 @@ _DEFAULTS: dict[str, dict[str, Any]] = {  # of an entry of a section that may le
 }
 _BANKS = {"tensor_mode": 0, "tensor_blocked": False}
 _MAY_BE_ZERO = {"issue_width", "bulk_copies", "shared_reserved_per_block", "barriers_bind"}
+# At most: schedulers hold a bit for each cycle of an interval, an entry for each unit of a pipe.
+MOST, CYCLES, UNITS = 1 << 30, 100_000, 1024
 
 
 def read_builtin(name: str) -> Profile:
@@ -201,7 +203,7 @@ class _Checker:
     def pipe(self, name: str, value: Any) -> Pipe:
         at = f"pipes.{name}"
         value = self.table(at, value, ("units", "shared", "src"))
-        units = self.whole(f"{at}.units", value["units"])
+        units = self.whole(f"{at}.units", value["units"], high=UNITS)
         shared = self.flag(f"{at}.shared", value["shared"])
         return Pipe(name, units, shared, self.source(at, value))
 
@@ -220,10 +222,10 @@ class _Checker:
         at = f"units.{name}"
         value = self.table(at, value, ("pipes", "interval", "rate", "writes", "reads", "src"))
         pipes = self.texts(f"{at}.pipes", value.get("pipes"))
-        interval = self.whole(f"{at}.interval", value.get("interval"))
+        interval = self.whole(f"{at}.interval", value.get("interval"), high=CYCLES)
         rate = value.get("rate")
         if rate is not None:
-            rate = self.whole(f"{at}.rate", rate)
+            rate = self.whole(f"{at}.rate", rate, high=CYCLES)
         writes = self.text(f"{at}.writes", value.get("writes", name))
         reads = self.text(f"{at}.reads", value.get("reads", name))
         return Unit(name, pipes, interval, rate, writes, reads, self.source(at, value), **kind)
@@ -365,13 +367,15 @@ class _Checker:
             return value
         return 1
 
-    def whole(self, at: str, value: Any, low: int = 1) -> int:
+    def whole(self, at: str, value: Any, low: int = 1, high: int = MOST) -> int:
         if value is None:
             self.error(at, "missing key")
         elif type(value) is not int:
             self.error(at, f"not an integer: {value!r}")
         elif value < low:
             self.error(at, f"less than {low}: {value}")
+        elif value > high:
+            self.error(at, f"more than {high:,}: {value}")
         else:
             return value
         return max(low, 1)
@@ -397,7 +401,7 @@ class _Checker:
         if not isinstance(value, dict):
             self.error(at, "missing key" if value is None else f"not an object: {value!r}")
             return {}
-        return {k: self.whole(f"{at}.{k}", v) for k, v in value.items()}
+        return {k: self.whole(f"{at}.{k}", v, high=CYCLES) for k, v in value.items()}
 
     def table(self, at: str, value: Any, keys: tuple[str, ...]) -> dict[str, Any]:
         """An entry with the fields that it leaves out."""

@@ -53,6 +53,7 @@ def run(command: Sequence[str | Path], *, cwd: Path, timeout: float = TIMEOUT,
                 told = process.communicate(timeout=timeout)
             except BaseException:
                 process.kill()
+                process.wait()
                 raise
     except subprocess.TimeoutExpired as error:
         raise ToolError(f"{name} did not end within {timeout:g} s") from error

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,13 @@ else:
 from nvir.cli import main
 main(sys.argv[3:])
 """
+SLEEPING = """
+import importlib, sys
+tool = sys.argv.pop(1)
+importlib.import_module("nvir.toolchain.ptxas").find = lambda name: tool
+from nvir.cli import main
+main()
+"""
 COMMANDS = {
     "opt -o": ["opt", str(SGEMM), "-p", "dce", "-o", "out"],
     "report --json": ["report", str(SGEMM), "--json", "-o", "out"],
@@ -69,6 +77,26 @@ def test_an_interrupt_leaves_the_old_file_and_nothing_beside(place, tmp_path):
     assert code not in (0, -signal.SIGKILL)
     assert (tmp_path / "out").read_text() == "old"
     assert os.listdir(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_tool_that_runs_is_ended_with_the_command(number, tmp_path):
+    tool, folder = tmp_path / "ptxas", tmp_path / "temporary"
+    tool.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 60\n")
+    tool.chmod(0o755)
+    folder.mkdir()
+    command = subprocess.Popen(
+        [sys.executable, "-c", SLEEPING, str(tool), "report", str(SGEMM)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=os.environ | {"TMPDIR": str(folder)})
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
+        assert command.poll() is None
+        time.sleep(0.02)
+    command.send_signal(number)
+    assert command.wait() not in (0, -signal.SIGKILL)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+    assert os.listdir(folder) == []
 
 
 def test_what_fails_while_it_is_written_leaves_nothing(tmp_path, monkeypatch):

@@ -372,6 +372,7 @@ BASE = {"title": "t", "extends": "sm_80"}
         ({**BASE, "occupancy": {"shared_carveouts": 5}}, "shared_carveouts: not a list"),
         ({**BASE, "occupancy": []}, "occupancy: not an object"),
         ({**BASE, "pipes": {"ALU": {"units": -1}}}, "pipes.ALU.units: less than 1: -1"),
+        ({**BASE, "pipes": {"ALU": {"units": 1025}}}, "pipes.ALU.units: more than 1,024: 1025"),
         ({**BASE, "pipes": {"ALU": None}}, "no pipe 'ALU'"),
         ({**BASE, "units": {"fma": {"pipes": ["FMX"], "interval": 2}}}, "did you mean 'FMA'"),
         ({**BASE, "units": {"new": {"pipes": ["FMA"]}}}, "units.new.interval: missing key"),
