@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import nvir
 from nvir.cli import main
 from nvir.report.explain.noted import one_a_line
 
@@ -99,6 +100,24 @@ def test_a_loop_that_is_gone_is_said_to_be(tmp_path):
     assert (last["step"], last["outcome"]) == ("loop-unroll", "no loop is left of it")
     errors = {d["pass"]: d["error"] for d in made["decisions"]}
     assert errors["licm<id=0>"] == errors["loop-pipeline"] == "no loop is left of it"
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", ["k.nvir", "k.ptx"])
+def test_compare_shows_what_ptxas_made_of_other_files_than_ptx(tmp_path, name):
+    """As PTX, where blocks have other names: `a b` is no label."""
+    text = ONE_MUL.replace('.pragma "nounroll";', "").replace("BOUND", "%r1")
+    module = nvir.read_ptx(text.replace("add.s32 %r2", "add.u64 %rd1, %rd1, 4; "
+                                        "st.global.u32 [%rd1], %r2; add.s32 %r2"))
+    if name == "k.nvir":
+        next(b for b in module["k"].blocks if b.name == "L").name = "a b"
+    (tmp_path / name).write_text(nvir.print_ir(module) if name == "k.nvir" else
+                                 nvir.print_ptx(module))
+    run = CliRunner().invoke(main, [
+        "explain", str(tmp_path / name), "--no-vary", "--compare", "--json"])
+    assert run.exit_code == 0, run.output
+    rows = {c["what"]: c["ptxas"] for c in json.loads(run.output)["compared"]}
+    assert rows["unrolling"] == "4 copies in the loop"
 
 
 @pytest.mark.oracle

@@ -29,7 +29,7 @@ from nvir.ir.module import Module
 from nvir.ir.text.trace import Trace, TraceEvent, note
 from nvir.passes.driver import run_passes
 from nvir.passes.knobs import POLICIES, Knobs, Policy
-from nvir.ptx import read_ptx
+from nvir.ptx import print_ptx, read_ptx
 from nvir.report.explain.decisions import Decision, LoopDecisions, loop_steps, summary
 from nvir.report.real import access_lines, accesses_of, machine_copies
 from nvir.sm.body import MachineBody
@@ -125,18 +125,19 @@ def compare(
     function: Function, loop: Loop, module: Module, machine: Profile, arch: str,
     path: Path | None = None,
 ) -> tuple[Compared, ...]:
-    """The three decisions. `path` is the PTX file, for the ptxas that is installed; of a text with
+    """The three decisions. `path` is the PTX file, for the ptxas that is installed: of a text with
     several statements on a line that text one statement a line, since its code is known by
-    lines."""
+    lines; without a file the module as PTX."""
     with tempfile.TemporaryDirectory() as folder:
-        if path is not None and _shares_lines(function):
-            text = one_a_line(path.read_text("utf-8", "replace"))
+        if path is None or _shares_lines(function):
+            text = print_ptx(module) if path is None else \
+                one_a_line(path.read_text("utf-8", "replace"))
             path = Path(folder, "apart.ptx")
             path.write_text(text, "utf-8")
             module = read_ptx(path)
             loop = _same_loop(loop, module)
             function = loop.header.function
-        real = None if path is None else _real(function, path, arch)
+        real = _real(function, path, arch)
     said = {
         policy: _decisions(LoopDecisions(
             function, module, loop.header.name, Knobs(policy=policy), machine, alone=True
@@ -214,9 +215,12 @@ def one_a_line(text: str) -> str:
 
 
 def _same_loop(loop: Loop, module: Module) -> Loop:
-    function = next(f for f in module.functions if f.name == loop.header.function.name)
+    """The loop in a module that was printed and read: blocks may have other names there."""
+    old = loop.header.function
+    at = [x.header for x in natural_loops(old)].index(loop.header)
+    function = next(f for f in module.functions if f.name == old.name)
     function.analyze_cfg()
-    return next(x for x in natural_loops(function) if x.header.name == loop.header.name)
+    return natural_loops(function)[at]
 
 
 def _real(function: Function, path: Path, arch: str) -> tuple[MachineBody, Profile] | None:
