@@ -227,6 +227,21 @@ def test_a_cold_block_of_a_text():
     assert [r.name for r in ctx] == ["ColdBlock"]
 
 
+@pytest.mark.seed("FUS-10")
+@pytest.mark.parametrize(("uses", "refused"), [("%r51", False), ("%r21", True)])
+def test_the_sets_of_both_bodies_are_told(uses, refused):
+    text = loop(1, "add.u32 %r21, %r51, 9; st.global.u32 [%rd11], %r21;") + "mov.u32 %r32, 0;"
+    trace, remarks = told(text + loop(2, f"add.u32 %r32, %r32, {uses};") + stored(2) + END)
+    sets, asked = trace.of("FUS-10")
+    assert sets.outcome == {
+        "L1": {"defined": ["%p1", "%r1", "%r21", "%rd11"],
+               "used": ["%p1", "%r1", "%r21", "%r51", "%rd11"]},
+        "L2": {"defined": ["%p2", "%r2", "%r32", "%rd12"],
+               "used": sorted(["%p2", "%r2", "%r32", "%rd12", uses])}}
+    assert asked.outcome == ("refused: RegisterDependence" if refused else "done")
+    assert ("RegisterDependence" in remarks) is refused
+
+
 @pytest.mark.seed("FUS-19")
 @pytest.mark.parametrize(("second", "policy", "did"), [
     ("mul.lo.u32 %r21, %r51, 3;", "documented", "killed: moved to the preheader"),

@@ -37,7 +37,7 @@ from nvir.analysis.induction import InductionVariable, TripCount, trip_count
 from nvir.ir import SCALARS, Block, Form, Function, Instruction, Loop, Value
 from nvir.ir.ssa.repair import obstacle
 from nvir.ir.ssa.rewrite import can_stand_for
-from nvir.ir.text.trace import note, step
+from nvir.ir.text.trace import is_traced, note, step
 from nvir.passes.loop import region
 from nvir.passes.loop.frequency import is_cold
 from nvir.passes.remarks import Code, missed
@@ -357,6 +357,9 @@ class Planner:
     def _registers(self, first: Loop, second: Loop, way: Way) -> None:
         """The second loop must not use what the first one, or what follows from it, makes."""
         made = self.made
+        if is_traced():
+            note("FUS-10", "4 sets", {str(x.header.name): _registers_of(x)
+                                      for x in (first, second)}, first=first, second=second)
         inside = set(second.blocks)
         for b in second.blocks:
             for i in b:
@@ -478,6 +481,15 @@ class Planner:
                     other=earlier.form.spelling,
                     distance=least if found.exact else f"{least} or more",
                 )
+
+
+def _registers_of(loop: Loop) -> dict[str, list[str]]:
+    """The registers that a body defines and those that it uses, by name."""
+    body = [i for b in loop.blocks for i in b if not i.form.is_phi]
+    return {
+        "defined": sorted({str(r.name) for i in body for r in i.results}),
+        "used": sorted({str(v.name) for i in body for v in i.operands if v.definer is not None}),
+    }
 
 
 def _exact(difference: Affine, bits: int) -> int | None:
