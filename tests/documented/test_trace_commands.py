@@ -121,6 +121,13 @@ def test_phases_tell_in_what_form_they_find_a_loop(tmp_path, simplified):
         assert told.endswith(f": {simplified}")
 
 
+@pytest.mark.seed("P18-09")
+def test_rotation_tells_the_form_of_a_loop_that_it_leaves(tmp_path):
+    text = HEAD + "L: " + STEP + "@%p1 bra L;\n" + END  # tested at its end
+    (told,) = [x for x in traced(tmp_path, text, "opt", "-p", "loop-rotate") if "P18-09" in x]
+    assert "(phase 21, loop L, latches [L]" in told
+
+
 @pytest.mark.seed("FUS-13")
 def test_explain_tells_of_fusion(tmp_path):
     loop = "L{k}: add.s32 %r{i}, %r{i}, 1; setp.lt.s32 %p{k}, %r{i}, 8; @%p{k} bra L{k};\n"

@@ -1085,6 +1085,23 @@ def test_pieces_are_powers_of_two(factor, literal, repaired):
     assert sum(i.form.name == "mad" for i in module["k"].instructions()) == factor + 1
 
 
+@pytest.mark.seed("UNR-39", "UNR-42")
+@pytest.mark.parametrize(("count", "rounds", "copies"), [
+    (2, 0, 2), (3, 0, 3), (5, 1, 4 + 1), (None, None, 4 + 2 + 1)])
+def test_the_rest_of_a_known_count_is_peeled(count, rounds, copies):
+    """Of four copies: all of it, where there are fewer iterations; other counts have pieces."""
+    text = "mov.u32 %r2, 0;\nL:\n" + MAD + \
+        f"add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, {count or '%r1'}; @%p1 bra L;\n"
+    with Trace() as trace:
+        module, _ = run(text, "<force-factor=2>", LoopUnrollFactorBlocks="+L+")
+    f = module["k"]
+    assert [e.outcome for e in trace.of("UNR-39")] == [[] if count else [2]]
+    assert [e.outcome for e in trace.of("UNR-42")] == [rounds]
+    assert sum(i.form.name == "mad" for i in f.instructions()) == copies
+    f.analyze_cfg()
+    assert bool(f.back_edges) is (count is None or rounds > 0)
+
+
 @pytest.mark.seed("KNB-41")
 def test_the_remainder_loop_may_be_unrolled_too():
     module, _ = run(loop(MAD), "<remainder=loop>", EpilogueLoopUnrollCount=2)

@@ -338,12 +338,15 @@ def swaps(loop: Loop, exit: CountedExit, tied: Convergence) -> bool:
     return exit.swapped and tied.convergent is None
 
 
-@step("UNR-39", "pieces", "factor", "loop.depth", "swapped", "rules.literal")
-def rest_pieces(loop: Loop, factor: int, swapped: bool, rules: Rules) -> tuple[int, ...]:
-    """The copies of the pieces that do the rest of a count, falling powers of two: none but of an
-    outermost loop that does not run the other way and has more than two copies. Literally 2 to the
-    power 1 is the last, and the loop does what is left; repaired 2 to the power 0."""
-    if swapped or loop.depth > 1 or factor < LEAST_FOR_PIECES:
+@step("UNR-39", "pieces", "factor", "loop.depth", "swapped", "rules.literal", "T")
+def rest_pieces(
+    loop: Loop, factor: int, swapped: bool, rules: Rules, T: int | None
+) -> tuple[int, ...]:
+    """The copies of the pieces that do the rest of a count, falling powers of two: none of a known
+    count, whose rest is peeled (UNR-42), none but of an outermost loop that does not run the other
+    way and has more than two copies. Literally 2 to the power 1 is the last, and the loop does what
+    is left; repaired 2 to the power 0."""
+    if T is not None or swapped or loop.depth > 1 or factor < LEAST_FOR_PIECES:
         return ()
     return pieces_of(factor, least=int(rules.literal))
 
@@ -532,7 +535,7 @@ class UnrollFlow:
             note("UNR-50", "O copies", fits, kind=exit.kind, iter_index=0, factor=factor,
                  needs_epilogue=False, is_outermost=loop.depth == 1)
         if whole and fits:
-            pieces = rest_pieces(loop, factor, swaps(loop, exit, convergence(loop)), rules)
+            pieces = rest_pieces(loop, factor, swaps(loop, exit, convergence(loop)), rules, T)
             return attrs.evolve(none.full(why), step="O", pieces=pieces)
         if factor < 2:
             return reject(UnrollCode.OTHER, "P", f"factor {factor}")
@@ -543,7 +546,7 @@ class UnrollFlow:
         most = copies_that_fit(loop, self.state.instructions)
         if factor > most:
             return reject(UnrollCode.OTHER, "P", f"{factor} copies are more than {most}")
-        pieces = rest_pieces(loop, factor, swaps(loop, exit, convergence(loop)), rules)
+        pieces = rest_pieces(loop, factor, swaps(loop, exit, convergence(loop)), rules, T)
         return attrs.evolve(
             none.partial(factor, why), step="P", pieces=pieces, iterations=rounds(T, factor)
         )

@@ -104,6 +104,7 @@ def _plans(function: Function, ctx: Context) -> tuple[list[RotationPlan], Abstra
 
 def _shape(loop: Loop, ctx: Context) -> RotationPlan | None:
     """The plan of a loop that is tested at its head and not at its end."""
+    region.tell_form(loop, 21)
     header, inside = loop.header, loop.members
     within = [s for s in header.succs if s in inside]
     if len(within) == len(header.succs):
@@ -116,7 +117,6 @@ def _shape(loop: Loop, ctx: Context) -> RotationPlan | None:
     if len(within) != 1:
         ctx.remark(MANY_WAYS, loop, ways=len(within))
         return None
-    region.tell_form(loop, 21)
     if not region.is_canonical(loop):
         ctx.remark(region.NOT_CANONICAL, loop, done="rotated")
         return None

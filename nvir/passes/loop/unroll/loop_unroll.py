@@ -301,7 +301,8 @@ def _plan(decision: UnrollDecision, ctx: Context) -> UnrollPlan:
     every = pieces_of(factor) if factor > 2 or o.remainder == "pieces" else ()
     said = decision.pieces if o.remainder == "auto" else None
     pieces = () if o.remainder == "loop" else every if said is None else said
-    return UnrollPlan(decision.factor, pieces, max(ctx.knob("EpilogueLoopUnrollCount"), 1))
+    copies = None if decision.iterations == 0 else decision.factor  # all of the count is its rest
+    return UnrollPlan(copies, pieces, max(ctx.knob("EpilogueLoopUnrollCount"), 1))
 
 
 # --------------------------------------------------------------------- remarks
