@@ -253,7 +253,7 @@ class Simplifier:
         return True
 
     def _drop_others(self, b: Block, old: tuple[Block, ...]) -> None:
-        now = successors(b)
+        now = set(successors(b))
         for s in old:
             if s not in now:
                 self.drop_edge(b, s)
