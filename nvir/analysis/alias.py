@@ -467,7 +467,8 @@ def _direction(i: Instruction, k: int) -> tuple[bool, bool]:
 def _size(i: Instruction) -> int | None:
     f = i.form
     if f.name == "cp.async":
-        return constant_of(i.operands[2]) if len(i.operands) > 2 else None
+        size = constant_of(i.operands[2]) if len(i.operands) > 2 else None
+        return size if size in (4, 8, 16) else None
     if f.op.extent:
         return max(f.op.extent, 0) or None
     if f.type is None or f.name == "unknown":

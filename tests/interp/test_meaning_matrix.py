@@ -463,3 +463,14 @@ def test_descriptor_128_byte_swizzle():
 
 def test_bits_of_a_single_bit_matrix():
     assert wgmma.bits_of_bytes(np.array([[0x05]], np.uint32)).tolist() == [[1, 0, 1, 0, 0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize("count", [7, 8, 9])
+def test_a_fragment_has_its_number_of_registers(count):
+    fragment = fragments.wmma("a", 16, 16, 16, "f16")
+    regs = np.zeros((count, 1, 32), np.uint32)
+    if count == fragment.registers:
+        assert fragment.unpack(regs).shape == (1, 16, 16)
+    else:
+        with pytest.raises(Unsupported, match=f"{count} registers for a fragment of 8"):
+            fragment.unpack(regs)

@@ -64,8 +64,11 @@ class Fragment:
     def unpack(self, regs: Lanes) -> Lanes:
         """Raw registers `(registers, warps, 32)` to codes `(warps, rows, columns)`, unsigned.
 
-        With `part` to `(warps, 4, rows, columns)`.
+        With `part` to `(warps, 4, rows, columns)`. Raises Unsupported for another number of
+        registers than the fragment has.
         """
+        if len(regs) != self.registers:
+            raise Unsupported(f"{len(regs)} registers for a fragment of {self.registers}")
         per = self.row.shape[2]
         kind: Any = regs.dtype.type
         mask = kind((1 << self.bits) - 1)

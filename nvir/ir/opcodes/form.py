@@ -27,7 +27,7 @@ import functools
 import re
 from typing import Any
 
-from nvir.ir.opcodes import ADDRESS, DEF, NVVM, ORI, TIED, UNKNOWN, USE, Op, Operand
+from nvir.ir.opcodes import ADDRESS, DEF, NVVM, ORI, TIED, UNKNOWN, Op, Operand
 from nvir.ir.opcodes.legal import IN_BRACES
 from nvir.ir.types import CC, PRED, SCALARS, ScalarType
 
@@ -349,11 +349,7 @@ def misfit_operands(f: Form) -> str | None:
     if f.op is UNKNOWN or f.is_call or f.op.pseudo:
         return None
     required = sum(not (o.optional or o.variadic) for o in f.op.operands)
-    parts = operand_parts(f.shape)
-    for part, operand in zip(parts, assign_operands(parts, f.op.operands), strict=True):
-        if operand.role == USE and "%s" not in part:
-            return f"'{f.name}' takes a value or number, not '{part}'"
-    given = len(parts)
+    given = len(operand_parts(f.shape))
     if given < required and f.name != "brx.idx":
         return f"'{f.name}' needs {_operands(required)}, {given} given"
     if given > len(f.op.operands) and not any(o.variadic for o in f.op.operands):
@@ -362,7 +358,7 @@ def misfit_operands(f: Form) -> str | None:
     if len(f.addresses) < named:
         return f"'{f.name}' needs an address in brackets"
     if f.op.pure and f.op.name not in IN_BRACES and any(
-        part.startswith("{") for part in parts
+        part.startswith("{") for part in operand_parts(f.shape)
     ):
         return f"'{f.name}' takes no operand in braces"
     return None

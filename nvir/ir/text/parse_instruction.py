@@ -26,7 +26,7 @@ ATOM = re.compile(
     r"|(?<![\w.])-?\d+\b)",
     re.ASCII,
 )
-SHAPE = re.compile(r"(?:%s(?! *[%!\-({\[])|\.[a-z][0-9]+|[\[\]{}|+,! \-()])*\Z")
+SHAPE = re.compile(r"(?:%s(?:\.[a-z][0-9]+)?(?! *[%.!\-({\[])|[\[\]{}|+,! \-()])*\Z")
 EMPTY = re.compile(r"(?:^|[\[{(,|+]) ?,|, ?(?:$|[\]}),|+])")  # a comma with nothing on one side
 
 

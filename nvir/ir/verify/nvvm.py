@@ -283,6 +283,8 @@ def _alloca(i: Instruction, f: Function) -> str | None:
         return f"alloca gives {i.type}"
     if not isinstance(i.aux, tuple) or not isinstance(i.aux[0], ty.Type):
         return "alloca has no allocated type"
+    if len(i.aux) != 2 or not isinstance(i.aux[1], int | None):
+        return f"alloca has (type, alignment), not {i.aux!r}"
     if problem := _alignment_problem(i):
         return problem
     count = i._operands[0].type
