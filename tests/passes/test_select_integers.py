@@ -121,10 +121,10 @@ def test_division_by_powers_of_two(bits):
     t = int_type(bits)
 
     def body(b, m, x):
-        return [f(x, const(t, 1 << k)) for k in (0, 1, 3, bits - 2, bits - 1)
-                for f in (b.udiv, b.urem, b.sdiv, b.srem)]
+        return [f(x, const(t, d % (1 << bits))) for k in (0, 1, 3, bits - 2, bits - 1)
+                for d in (1 << k, -1 << k) if d != -1 for f in (b.udiv, b.urem, b.sdiv, b.srem)]
 
-    check_lanes([t], [t] * 20, body)
+    check_lanes([t], [t] * 36, body)
 
 
 @pytest.mark.parametrize("bits", [8, 12, 16, 24, 32, 48, 64])

@@ -37,10 +37,13 @@ def divide(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> 
     else:
         most = s.bits.most(i.operands[0], t.bits)
         how = "u" if most < t.bits and b.value > 0 else sign
-        if b.value & (b.value - 1):
+        d = abs(b.value)
+        if d & (d - 1):
             made = _by_literal(s, how, what, w, a, b.value, most)
         else:
-            made = _by_power(s, how, what, w, a, b.value.bit_length() - 1)
+            made = _by_power(s, how, what, w, a, d.bit_length() - 1)
+            if b.value < 0 and what == "div":
+                made = s.op(f"neg.s{w}", made)
     return (s.known(made, "s" if sign == "s" else "z", t.bits),)
 
 
