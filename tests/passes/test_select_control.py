@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -479,3 +481,13 @@ define void @f(ptr %p) {
   %r = call i32 (ptr, ...) @printf(ptr %p, i32 1)
   ret void
 }"""))
+
+
+@pytest.mark.parametrize(("place", "number", "printed"), [
+    ("$2", 5, "5"), ("${2:n}", 5, "-5"), ("${2:n}", -5, "5"), ("${2:c}", -5, "-5")])
+def test_a_literal_of_assembly_may_be_negated(place, number, printed):
+    text = ptx(f"""define i32 @f(i32 %x) {{
+  %r = call i32 asm "add.s32 $0, $1, {place};", "=r,r,n"(i32 %x, i32 {number})
+  ret i32 %r
+}}""")
+    assert re.search(rf"add\.s32 \t%asm0, %r\d, {printed};", text)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nvir.frontend.cuda.libclang import children, evaluate, initialiser, kind_of, library
+from nvir.ir.errors import NvirError
 
 HEADERS = Path(__file__).parent / "include"
 FIRST = HEADERS / "nvir_cuda.h"
@@ -21,8 +22,13 @@ _GROUPS = ("NAMESPACE", "LINKAGE_SPEC", "ENUM_DECL", "UNEXPOSED_DECL")
 
 
 def _unit(options: Sequence[str]) -> Any:
-    return library().Index.create().parse(
-        str(FIRST), args=[*options], options=_DETAILED | _INCOMPLETE | _SERIALIZED)
+    cindex = library()
+    try:
+        return cindex.Index.create().parse(
+            str(FIRST), args=[*options], options=_DETAILED | _INCOMPLETE | _SERIALIZED)
+    except cindex.TranslationUnitLoadError:
+        said = next((o for o in options if o.startswith("-std=")), " ".join(options[-3:]))
+        raise NvirError(f"libclang does not take the options ({said})") from None
 
 
 def make(options: Sequence[str], file: Path) -> list[str]:

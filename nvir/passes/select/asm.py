@@ -37,7 +37,7 @@ _CLASSES: dict[str, ScalarType] = {
 _WIDE_VERSION, _WIDE_CAPABILITY = (8, 3), 70  # the first with registers of 128 bits
 _LITERALS = "nis"
 _COMMENT = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_PLACE = re.compile(r"\$\$|\$\{(\d+)(?::\w+)?\}|\$(\d+)|\$\{:uid\}|\$\(|\$\||\$\)")
+_PLACE = re.compile(r"\$\$|\$\{(\d+)(?::(\w+))?\}|\$(\d+)|\$\{:uid\}|\$\(|\$\||\$\)")
 _HEAD = ".version {}.{}\n.target {}\n.address_size 64\n"
 
 
@@ -144,9 +144,12 @@ def _constraints(s: Selector, asm: InlineAsm) -> tuple[list[ScalarType], list[st
 
 
 def _replacement(m: re.Match[str], names: dict[int, str]) -> str:
-    number = m[1] or m[2]
+    number = m[1] or m[3]
     if number is not None:
-        return names.get(int(number), m[0])
+        name = names.get(int(number), m[0])
+        if m[2] != "n":
+            return name
+        return name.removeprefix("-") if name.startswith("-") else f"-{name}"  # of a literal
     return {"$$": "$", "${:uid}": "0"}.get(m[0], "")
 
 
