@@ -7,6 +7,7 @@ the text, casts have names, so that numbers stay dense.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ from nvir.llvm.spell import CASTS, Speller, gep_element
 
 _NOT_FLAGS = frozenset(("volatile", "atomic", "invariant", "tail", "musttail", "notail", "weak"))
 _MATH_FLAGS = frozenset(("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"))
+_INTEGERS = re.compile(r"(?:<\d+ x )?i\d")  # as LLVM 7 has halves
 _PROMISES = frozenset((("disjoint",), ("nneg",)))
 # What an LLVM 7 lacks: `legalize` rewrites it or says that it cannot.
 NEW_ROWS = frozenset(("fneg", "freeze"))
@@ -396,7 +398,9 @@ class BodyPrinter:
         else:
             target = self._target(i._operands[0], result, kinds)
         words: list[str] = [w for w in ("tail", "musttail", "notail") if w in i.form.mods]
-        words += ["call", *(m for m in i.form.mods if m in _MATH_FLAGS)]
+        words.append("call")
+        if not _INTEGERS.match(result):
+            words += [m for m in i.form.mods if m in _MATH_FLAGS]
         if own and own.result:
             words.append(attributes(own.result, True).strip())
         texts = ", ".join(f"{kind} {name}" for kind, name in arguments)

@@ -270,3 +270,14 @@ def test_promises_that_llvm7_finds_out_or_does_not_need_leave_the_row():
     assert "%b = zext i32 %y to i64" in _llvm7(
         "  %a = zext i32 %x to i64\n  %b = zext nneg i32 %y to i64\n"
         "  %c = mul i64 %a, %b\n  ret i64 %c\n")
+
+
+@pytest.mark.parametrize(("kind", "flagged"), [("float", True), ("half", False)])
+def test_calls_that_give_halves_have_no_flags_in_llvm_7(kind, flagged):
+    m = nvir.read_ll(f"""declare {kind} @g({kind})
+define {kind} @f({kind} %x) {{
+  %r = call contract {kind} @g({kind} %x)
+  ret {kind} %r
+}}""")
+    nvir.run_passes(m, "legalize<dialect=llvm7>")
+    assert ("call contract" in nvir.print_ll(m, "llvm7")) is flagged

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from nvir.analysis.source_loops import source_loops
+from nvir.ir.function import Function
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
+from nvir.ir.symbols import Param
 from nvir.report.facts import has_bounds
 from nvir.report.names import spoken
 from nvir.report.places import SourceLines
@@ -17,7 +19,7 @@ from nvir.report.table import Line, columns, short
 from nvir.sm.occupancy import blocks_text
 from nvir.tune.candidates import Choices, LoopSetting
 from nvir.tune.judge import Cycles
-from nvir.tune.search import FULL, Judged, KernelTuning, Tuning
+from nvir.tune.search import FULL, MODEL_ERROR, Judged, KernelTuning, Tuning
 
 if TYPE_CHECKING:
     from nvir.report.tuning.written import WrittenAdvice
@@ -71,6 +73,9 @@ def tuning_lines(
     """The tables. Of many candidates only those that matter are listed, unless `every`."""
     by = "ptxas" if tuning.judge == "sass" else "the model of ptxas"
     yield f"{tuning.arch} · judged by {by} · loads hit {tuning.level.upper()}", "bold"
+    if tuning.judge == "model":
+        yield ("predicted: of pairs of candidates over 3 % apart 89 % are in the order of the real "
+               f"code; what is less than {MODEL_ERROR - 1:.0%} faster is not taken"), "dim"
     yield ("spills: bytes a thread; one warp, full: cycles of a warp alone and at full occupancy "
            "(times those of the kernel as it is)"), "dim"
     for k in tuning.kernels:
@@ -187,7 +192,7 @@ def changes(module: Module, kernel: str, settings: Choices, block: int) -> list[
     for header, setting in settings.loops:
         place, copies = places[header]
         out += [attrs.evolve(place, text=text, note=note)
-                for text, note in _of_loop(setting, copies)]
+                for text, note in _of_loop(setting, copies, _pointers(module[kernel]) > 1)]
     if settings.launch is not None:
         name, n = settings.launch
         has_other = name == "minnctapersm" or has_bounds(module[kernel])
@@ -208,7 +213,7 @@ def pragmas(module: Module, kernel: str, settings: Choices) -> dict[tuple[str, i
     out = {}
     for header, setting in settings.loops:
         place, copies = places[header]
-        for text, _ in _of_loop(setting, copies) if place.file else ():
+        for text, _ in _of_loop(setting, copies, True) if place.file else ():
             if text.startswith(("`#pragma", "no `")):
                 what = "unroll" if text.startswith("no") else text.strip("`")
                 out[place.file, place.line] = what.removeprefix("#pragma ")
@@ -220,14 +225,21 @@ def statements(module: Module, kernel: str) -> set[tuple[str, int]]:
     return {(at.file, at.line) for at, _ in _places(module, kernel).values() if at.file}
 
 
-def _of_loop(setting: LoopSetting, copies: int) -> Iterator[tuple[str, str]]:
+def _pointers(kernel: Function) -> int:
+    """How many parameters may be pointers."""
+    return sum(isinstance(p, Param) and p.size == 8 for p in kernel.params)
+
+
+def _of_loop(setting: LoopSetting, copies: int, several: bool) -> Iterator[tuple[str, str]]:
     """What to write for a loop, and a note. `copies` are the front end's in the loop, which a
     factor in the source has to hold too; 0 of a remainder, which no pragma of the source reaches.
+    `several` pointers may be told apart in the source, places of one may not.
     """
     if setting.apart:
-        yield "`__restrict__` on the pointers of the loop", ""
+        yield ("`__restrict__` on the pointers of the loop" if several else
+               "take the PTX, whose loop tests whether its accesses overlap"), ""
     if setting.vectors:
-        yield "`float2` or `float4` for its neighbouring accesses (or take the PTX)", ""
+        yield "`float4` or another vector for its neighbouring accesses (or take the PTX)", ""
     if setting.converted:
         yield "small `if`s of the loop as `c ? a : b` (or take the PTX)", ""
     if setting.free and copies == 1:
