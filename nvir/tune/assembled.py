@@ -10,6 +10,7 @@ Cost    a call of ptxas and one of nvdisasm; where ptxas refuses the module, som
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import attrs
@@ -79,6 +80,14 @@ def assemble(
             spills = info.spill_stores + info.spill_loads
             out[name] = Code(body, info.registers, spills, info.smem)
     return out
+
+
+def refusal(module: Module, kernel: Function, arch: str) -> str:
+    """What ptxas says of a kernel that it makes no code of."""
+    from nvir.toolchain import ptxas
+
+    error = ptxas(_text(module, [kernel]), arch).error
+    return f"ptxas refuses it for {arch}: {re.sub(r'^line [0-9]+: ', '', error)}"
 
 
 def _text(module: Module, candidates: Sequence[Function]) -> str:

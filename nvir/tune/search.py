@@ -35,7 +35,7 @@ from nvir.ir.module import Module
 from nvir.passes.loop.unroll.unroll_decision import decide
 from nvir.sm.occupancy import Occupancy, occupancy
 from nvir.sm.profile import Profile
-from nvir.tune.assembled import Code, assemble, numbered, predict_all
+from nvir.tune.assembled import Code, assemble, numbered, predict_all, refusal
 from nvir.tune.candidates import (
     AS_IT_IS,
     MANY,
@@ -238,6 +238,9 @@ def _judge(
             factors[str(f.name)] = copies(Analyses.of(f).loops, decided)
         made = predict_all(pending, profile, factors)
     for s in searches:
+        original = s.pending.get(AS_IT_IS)
+        if original is not None and str(original.name) not in made:
+            raise NvirError(f"kernel {s.found.name}: {refusal(module, original, arch)}")
         s.take(made)
 
 
@@ -484,9 +487,12 @@ class _Search:
         code = {s: made.get(str(f.name)) for s, f in self.pending.items()}
         self.pending = {}
         if self.single is None:
-            base = code.get(AS_IT_IS)
-            if base is None:
-                raise NvirError(f"kernel {self.found.name}: the assembler makes no code of it")
+            base = code[AS_IT_IS]
+            assert base is not None
+            held = self._occupancy(base.registers, base.shared)
+            if not held.blocks_per_sm:
+                raise NvirError(f"kernel {self.found.name}: no block of {self.found.block} threads "
+                                f"fits on an SM, for its {held.limiter}")
             self.shared = base.shared
             self.scale = max(sum(len(b.instructions) for b in base.body.blocks) / self.size(), 1.0)
             rolled = [s for s in code if len(s.loops) == len(self.found.loops)]

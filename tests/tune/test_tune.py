@@ -560,3 +560,24 @@ def test_of_equal_candidates_the_one_of_more_blocks_wins(full: float, chosen: in
 
 def judged(id: int, blocks: int, full: float) -> Judged:
     return Judged(id, AS_IT_IS, 32, 0, blocks, Cycles(1000.0, full), KernelTime({}, {}, {}), 0, {})
+
+
+@needs_ptxas
+@pytest.mark.parametrize(("options", "told"), [
+    (["--arch", "sm_12"], "ptxas refuses it for sm_12: Value 'sm_12' is not defined"),
+    (["--dynamic-smem", "9999999"], "no block of 128 threads fits on an SM, for its shared memory"),
+    (["--dynamic-smem", "100"], ""),
+])
+def test_why_a_kernel_has_no_candidates_is_told(options, told, tmp_path):
+    (tmp_path / "k.ptx").write_text(""".version 8.0
+.target sm_80
+.address_size 64
+.extern .shared .align 4 .b8 s[];
+.visible .entry k(.param .u64 a) .reqntid 128 {
+.reg .pred %p; .reg .b32 %r; .reg .b64 %a;
+ld.param.u64 %a, [a]; mov.u32 %r, 0;
+L: st.global.u32 [%a], %r; add.u32 %r, %r, 1; setp.lt.u32 %p, %r, 9; @%p bra L;
+ret; }
+""")
+    done = CliRunner().invoke(main, ["tune", str(tmp_path / "k.ptx"), *options])
+    assert (done.exit_code, told in done.output) == (bool(told), True), done.output
