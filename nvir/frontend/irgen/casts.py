@@ -57,7 +57,7 @@ def convert(
     if want is ty.I1:
         return test(g, v)
     if e is not None and e.kind in ("base", "derived"):
-        return _class_pointer(g, v, source, to, e.kind)
+        return _class_pointer(g, v, source, to, e)
     if isinstance(want, ty.PointerType):
         return _to_pointer(g, v, source, want)
     if isinstance(v.type, ty.PointerType):
@@ -118,11 +118,13 @@ def _to_pointer(g: IRGenState, v: Value, source: tree.CType, want: ty.PointerTyp
     return fold.cast(g, "inttoptr", wide, want)
 
 
-def _class_pointer(g: IRGenState, p: Value, source: tree.CType, to: tree.CType, kind: str) -> Value:
+def _class_pointer(
+    g: IRGenState, p: Value, source: tree.CType, to: tree.CType, e: tree.Cast
+) -> Value:
     a, b = tree.strip(source), tree.strip(to)
-    assert isinstance(a, tree.Pointer)
-    assert isinstance(b, tree.Pointer)
-    return base_pointer(g, p, a.pointee, b.pointee, kind)
+    if not isinstance(a, tree.Pointer) or not isinstance(b, tree.Pointer):
+        raise IRGenError(f"a cast of kind '{e.kind}' among what is no pointer", e.place)
+    return base_pointer(g, p, a.pointee, b.pointee, e)
 
 
 def _to_vector(g: IRGenState, v: Value, want: ty.Type) -> Value:

@@ -285,7 +285,7 @@ def _cast(g: IRGenState, e: tree.Cast) -> LValue:
         return materialize(g, e) if tree.is_aggregate(typed(e)) is False else _aggregate_cast(g, e)
     place = emit_lvalue(g, e.operand)
     if e.kind in ("base", "derived"):
-        p = base_pointer(g, place.pointer, place.type, typed(e), e.kind)
+        p = base_pointer(g, place.pointer, place.type, typed(e), e)
         return LValue(p, typed(e), align_or_1(typed(e)), place.volatile)
     t = typed(e)
     return attrs.evolve(place, type=t, volatile=place.volatile or tree.is_volatile(t),
@@ -295,19 +295,21 @@ def _cast(g: IRGenState, e: tree.Cast) -> LValue:
 def _aggregate_cast(g: IRGenState, e: tree.Cast) -> LValue:
     place = emit_lvalue(g, e.operand)
     if e.kind == "base":
-        p = base_pointer(g, place.pointer, place.type, typed(e), "base")
+        p = base_pointer(g, place.pointer, place.type, typed(e), e)
         return LValue(p, typed(e), align_or_1(typed(e)), place.volatile)
     return place
 
 
-def base_pointer(g: IRGenState, p: Value, source: tree.CType, to: tree.CType, kind: str) -> Value:
-    """A pointer to a class as one to its base, or back."""
+def base_pointer(
+    g: IRGenState, p: Value, source: tree.CType, to: tree.CType, e: tree.Cast
+) -> Value:
+    """A pointer to a class as one to its base, or back, as a cast says."""
     from nvir.frontend.tree.layout import layout
 
-    derived, base = (source, to) if kind == "base" else (to, source)
+    derived, base = (source, to) if e.kind == "base" else (to, source)
     r, b = tree.strip(derived), tree.strip(base)
-    assert isinstance(r, tree.Record)
-    assert isinstance(b, tree.Record)
+    if not isinstance(r, tree.Record) or not isinstance(b, tree.Record):
+        raise IRGenError(f"a cast of kind '{e.kind}' among what is no class", e.place)
     offset = 0
     for k in tree.find_base(r, b) or ():
         offset += layout(r).offsets[k] // 8
@@ -315,7 +317,7 @@ def base_pointer(g: IRGenState, p: Value, source: tree.CType, to: tree.CType, ki
         assert isinstance(r, tree.Record)
     if not offset:
         return p
-    signed = offset if kind == "base" else -offset
+    signed = offset if e.kind == "base" else -offset
     return g.builder.gep(p, [const(I64, signed)], I8, inbounds=True, name="add.ptr")
 
 
