@@ -82,7 +82,8 @@ def test_an_interrupt_leaves_the_old_file_and_nothing_beside(place, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_tool_that_runs_is_ended_with_the_command(number, tmp_path):
     tool, folder = tmp_path / "ptxas", tmp_path / "temporary"
-    tool.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 60\n")
+    tool.write_text(  # more than a pipe holds: what comes behind it waits for the command to read
+        f"#!/bin/sh\nhead -c 200000 /dev/zero\necho $$ > {tmp_path}/pid\nexec sleep 60\n")
     tool.chmod(0o755)
     folder.mkdir()
     command = subprocess.Popen(
