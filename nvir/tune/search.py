@@ -56,6 +56,7 @@ from nvir.tune.weights import KernelLoop, anchor, executed, infer, kernel_loops,
 WORSE = 1.03
 TIE = 1.01
 MODEL_ERROR = 1.05  # by which a predicted win has to be larger than nothing
+IN_ORDER = 0.89  # of pairs WORSE apart, in the real order: `benchmarks.tune --model`, half report
 COUNTED = 0.1  # of a loop's iterations: how far those of two candidates may be apart
 MOST = 100_000  # machine instructions of all candidates of a file, or about as many
 LAST = 0.5  # of these, what the best settings, combinations and launch bounds may have

@@ -19,7 +19,7 @@ from nvir.report.table import Line, columns, short
 from nvir.sm.occupancy import blocks_text
 from nvir.tune.candidates import Choices, LoopSetting
 from nvir.tune.judge import Cycles
-from nvir.tune.search import FULL, MODEL_ERROR, Judged, KernelTuning, Tuning
+from nvir.tune.search import FULL, IN_ORDER, MODEL_ERROR, WORSE, Judged, KernelTuning, Tuning
 
 if TYPE_CHECKING:
     from nvir.report.tuning.written import WrittenAdvice
@@ -74,8 +74,9 @@ def tuning_lines(
     by = "ptxas" if tuning.judge == "sass" else "the model of ptxas"
     yield f"{tuning.arch} · judged by {by} · loads hit {tuning.level.upper()}", "bold"
     if tuning.judge == "model":
-        yield ("predicted: of pairs of candidates over 3 % apart 89 % are in the order of the real "
-               f"code; what is less than {MODEL_ERROR - 1:.0%} faster is not taken"), "dim"
+        yield (f"predicted: of pairs of candidates over {100 * WORSE - 100:.0f} % apart "
+               f"{100 * IN_ORDER:.0f} % are in the order of the real code; what is less than "
+               f"{100 * MODEL_ERROR - 100:.0f} % faster is not taken"), "dim"
     yield ("spills: bytes a thread; one warp, full: cycles of a warp alone and at full occupancy "
            "(times those of the kernel as it is)"), "dim"
     for k in tuning.kernels:
