@@ -329,7 +329,7 @@ REMOVED: dict[str, dict[str, Made]] = {
         "indirect_exit": gives(False), "nounroll": gives(""), "is_hot": gives(False),
         "remaining_cost": gives(0), "override_string": gives(""), "few_fetches": gives(""),
         "forced_factor": gives(0), "knob_factor": gives(0), "unknown_refused": gives(None),
-        "known_factor": lambda T, *a: T, "tex_budget": gives(0), "factor_by_size": gives((4, True)),
+        "known_factor": lambda T, *a: T, "tex_budget": gives(0), "unknown_factor": gives((4, True)),
         "allowance": gives(0), "within_budget": lambda factor, *a: factor,
         "constant_count": gives(None), "swaps": gives(False), "rest_pieces": gives((1,)),
         "prepare": gives(facts.Prepared(1, defaultdict(int))),

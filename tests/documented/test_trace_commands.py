@@ -354,7 +354,8 @@ def test_the_scheduler_behind_allocation_leaves_events(tmp_path):
     mine = run.stderr[run.stderr.index("PRA-"):].splitlines()
     steps = [" ".join(x.removeprefix("L.kernel: ").split()[:3]) for x in mine]
     order = ["PRA-09 variant (loop", "PRA-01 interval and", "PRA-02 A dependences",
-             "PRA-02 A carried", "PRA-08 B slots", "PRA-03 B liveness", "PRA-03 B successors",
+             "PRA-08 A dependence", "PRA-02 A carried", "PRA-08 B slots", "PRA-03 B liveness",
+             "PRA-03 B successors",
              "PRA-05 C bank", "PRA-04 C route", "PRA-07 C place", "PRA-04 C fast",
              "PRA-08 C record", "PRA-10 C placement"]
     assert list(dict.fromkeys(steps)) == order

@@ -577,6 +577,12 @@ def test_the_texture_budget(fetches, knob, budget):
     assert tex_budget(fetches, Rules(tex_budget=knob)) == budget
 
 
+def of_unknown_count(
+    r: BodyRecord, cost: int, hot: bool, multi: bool, rules: Rules
+) -> tuple[int, bool]:
+    return unknown_factor(r, cost, hot, multi, rules, tex_budget(r.tex, rules))
+
+
 @pytest.mark.seed("UNR-24", "GAP-37")
 @pytest.mark.parametrize(
     ("tex", "cost", "hot", "multi", "factor"),
@@ -590,19 +596,23 @@ def test_the_texture_budget(fetches, knob, budget):
 )
 def test_small_bodies_with_fetches(tex, cost, hot, multi, factor):
     r = BodyRecord(size=cost, tex=tex)
-    assert unknown_factor(r, cost, hot, multi, Rules()) == factor
-    assert unknown_factor(r, cost, hot, multi, Rules(literal=False)) == factor
+    epilogue = factor != 4  # UnrollUnknownCount clears it
+    assert of_unknown_count(r, cost, hot, multi, Rules()) == (factor, epilogue)
+    assert of_unknown_count(r, cost, hot, multi, Rules(literal=False)) == (factor, epilogue)
 
 
 @pytest.mark.seed("UNR-25", "UNR-26", "KNB-32", "GAP-37", "GAP-54")
 def test_large_bodies_are_clamped_and_small_ones_get_the_unknown_count():
     r = BodyRecord(size=30)
-    assert unknown_factor(r, 21, False, False, Rules()) == 4
-    assert unknown_factor(r, 22, False, False, Rules()) == 2  # 22 <= 22: equal is too large
-    assert unknown_factor(r, 21, False, False, Rules(unknown_count=8)) == 8
+    def factor(cost, **rules):
+        return of_unknown_count(r, cost, False, False, Rules(**rules))[0]
+
+    assert factor(21) == 4
+    assert factor(22) == 2  # 22 <= 22: equal is too large
+    assert factor(21, unknown_count=8) == 8
     # K4: literally nothing had set the factor; it is 2 only where outer loops are allowed.
-    assert unknown_factor(r, 22, False, False, Rules(non_innermost=False)) == 0
-    assert unknown_factor(r, 22, False, False, Rules(literal=False, non_innermost=False)) == 2
+    assert factor(22, non_innermost=False) == 0
+    assert factor(22, literal=False, non_innermost=False) == 2
 
 
 @pytest.mark.seed("UNR-23", "UNR-49", "KNB-35", "KNB-42", "KNB-45", "KNB-47", "KNB-54", "GAP-19")
@@ -906,10 +916,11 @@ def test_a_whole_count_that_does_not_fold_is_within_the_budget(adds, action):
 def test_the_factor_of_an_unknown_count_is_told_in_the_order_of_the_notes():
     for tex, hot, rows in ((1, True, []), (1, False, []), (0, False, ["UNR-25"])):
         with Trace() as trace:
-            factor = unknown_factor(BodyRecord(tex=tex), 22, hot, True, Rules())
+            factor, epilogue = of_unknown_count(BodyRecord(tex=tex), 22, hot, True, Rules())
         told = [e.row for e in trace if e.row != "UNR-26"]
-        assert told == ["UNR-23", *rows, "UNR-24", "UNR-24"]
-        assert [e.outcome for e in trace[-2:]] == [factor, hot or tex == 0]
+        assert told == ["UNR-23", *rows, "UNR-24"]
+        assert trace[-1].outcome == {"factor": factor, "need_epilogue": epilogue}
+        assert epilogue is (hot or tex == 0)
 
 
 @pytest.mark.seed("UNR-38", "UNR-40", "UNR-41")
@@ -1074,15 +1085,32 @@ def test_an_unrolled_loop_is_marked_and_has_all_copies():
     (5, 5 + 6 + 1, 5 + 7 + 1), (8, 8 + 6 + 1, 8 + 7 + 1)])
 def test_pieces_are_powers_of_two(factor, literal, repaired):
     """Outermost, more than two copies, bound on the right: pieces of 2^k, literally down to 2,
-    repaired down to 1."""
+    repaired down to 1. With a texture budget of 1 no body is small, so that the factor of step L
+    has an epilogue."""
     text = "mov.u32 %r2, 0;\nL:\n" + MAD + \
         "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;\n"
     for options, copies in (("", literal), ("<repaired>", repaired)):
-        module, _ = run(text, options, LoopUnrollFactor=factor)
+        module, _ = run(text, options, LoopUnrollFactor=factor, LoopUnrollNumInstTex=1)
         assert sum(i.form.name == "mad" for i in module["k"].instructions()) == copies
     swapped = text.replace("lt.s32 %p1, %r2, %r1", "gt.s32 %p1, %r1, %r2")
-    module, _ = run(swapped, LoopUnrollFactor=factor)
+    module, _ = run(swapped, LoopUnrollFactor=factor, LoopUnrollNumInstTex=1)
     assert sum(i.form.name == "mad" for i in module["k"].instructions()) == factor + 1
+
+
+@pytest.mark.seed("UNR-24", "UNR-39", "GAP-38")
+@pytest.mark.parametrize(("options", "budget", "epilogue", "copies"), [
+    ("", 20, True, 4 + 2 + 1), ("", 21, False, 4 + 1), ("<repaired>", 21, False, 4 + 3 + 1)])
+def test_unroll_unknown_count_has_no_epilogue(options, budget, epilogue, copies):
+    """As large as the texture budget: the factor of step L, 4, has pieces for the rest of a count;
+    one below: step K takes UnrollUnknownCount, and the loop does all of the rest."""
+    text = "mov.u32 %r2, 0;\nL:\n" + MAD * 19 + \
+        "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;\n"
+    knobs = {"LoopUnrollFactor": 4, "UnrollInstLimit": 100, "LoopUnrollNumInstTex": budget}
+    with Trace() as trace:
+        module, _ = run(text, options, **knobs)
+    (pieces,) = trace.of("UNR-39")
+    assert pieces.inputs["epilogue"] is epilogue or options
+    assert sum(i.form.name == "mad" for i in module["k"].instructions()) == 19 * copies
 
 
 @pytest.mark.seed("UNR-39", "UNR-42")
@@ -1217,8 +1245,9 @@ TIED = "bar.sync 0;\n"
 
 @pytest.mark.seed("UNR-53")
 def test_convergence_keeps_the_direction_and_the_copies_own_their_operations():
-    plain, without = traced(SWAPPED, factor=4)
-    tied, with_it = traced(SWAPPED.replace("L:\n", "L:\n" + TIED), factor=4)
+    more = {"factor": 4, "tex_budget": 1}  # no body is small: with an epilogue
+    plain, without = traced(SWAPPED, **more)
+    tied, with_it = traced(SWAPPED.replace("L:\n", "L:\n" + TIED), **more)
     assert [e.outcome for e in without.of("UNR-53")] == [True]
     assert [e.outcome for e in with_it.of("UNR-53")] == [False]
     assert (plain["L"].pieces, tied["L"].pieces) == ((), (2,))
@@ -1282,10 +1311,11 @@ def test_the_saving_is_a_share_of_the_body_in_percent():
 @pytest.mark.seed("UNR-24")
 def test_fetches_dominate_at_ten_instructions_each():
     def factor(tex, cost):
-        return unknown_factor(BodyRecord(tex=tex), cost, True, True, Rules(non_innermost=False))
+        rules = Rules(non_innermost=False)
+        return of_unknown_count(BodyRecord(tex=tex), cost, True, True, rules)[0]
 
     assert [factor(2, c) for c in (19, 20, 21)] == [2, 2, 0]
-    assert [unknown_factor(BodyRecord(tex=t), c, True, True, Rules()) for t, c in (
+    assert [of_unknown_count(BodyRecord(tex=t), c, True, True, Rules())[0] for t, c in (
         (0, 10), (1, 27), (1, 26), (0, 22), (0, 21))] == [4, 2, 2, 2, 4]
 
 

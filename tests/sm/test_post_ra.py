@@ -206,7 +206,7 @@ def test_a_write_behind_a_load_waits_for_it():
     assert next(d.cycles for d in dependences(c) if d.kind == "WAW" and not d.distance) == gap > 1
 
 
-@pytest.mark.seed("PRA-02")
+@pytest.mark.seed("PRA-02", "PRA-08")
 def test_phase_a_registers_positive_trips_of_the_asked_stages():
     c = code(op("LDG.E", "R4", "R2"), op("FADD", "R6", "R4 R6"), op("IADD3", "R2", "R2"))
     table = register_carried(dependences(c), [0, 1, 0], 0, 1)
@@ -217,6 +217,11 @@ def test_phase_a_registers_positive_trips_of_the_asked_stages():
         (1, 1, 1, ("R", 6), 1),
     }
     assert set(register_carried(dependences(c), [0, 1, 0], 1, 1)) == {1}
+    with Trace() as trace:
+        of_block = register_carried(dependences(c), [0, 1, 0], 0, 1, block=3)
+    assert {row - 3 * 24: entries for row, entries in of_block.items()} == table
+    assert [str(e) for e in trace.of("PRA-08")] == ["PRA-08 A dependence rows (block 3): "
+                                                    "[0: 72, 1: 73]"]
     # the WAR of the adding, a stage later, to the next load spans no pass
     assert not any(r.source == 1 and r.target == 0 for r in table[1])
 

@@ -68,6 +68,7 @@ class LoopCode:
                 be written, and memory be touched, before the branch of the iteration before
     registers   general registers of the whole function, R1 included
     hoisted     operations that left the body, because a register is free for their results
+    block       number of the body's block in its function
     """
 
     name: str
@@ -78,6 +79,7 @@ class LoopCode:
     counted: bool = True
     registers: int = 0
     hoisted: tuple[PhysicalOp, ...] = ()
+    block: int = 0
 
     @property
     def branch(self) -> int | None:

@@ -32,12 +32,13 @@ from typing import Literal
 import attrs
 
 from nvir.assembler.postra.code import LoopCode, PhysicalOp, Reg, reg_name
-from nvir.ir.text.trace import Brief, step
+from nvir.ir.text.trace import Brief, note, step
 from nvir.sm.latency import edge_latency
 from nvir.sm.profile import Profile
 
 Kind = Literal["RAW", "WAR", "WAW", "order"]
 READ_CYCLES = 11  # assumed, see above
+BLOCK_ROWS = 24  # of phase A's table, for each block: one for a stage
 
 
 @attrs.frozen
@@ -181,15 +182,18 @@ class CarriedDependence:
 @step("PRA-02", "A carried", "stages", "start", "end", tell=lambda made, *a: Brief(
     made, {s: [attrs.asdict(d, recurse=False) for d in rows] for s, rows in made.items()}))
 def register_carried(
-    found: Sequence[Dependence], stages: Sequence[int], start: int, end: int
+    found: Sequence[Dependence], stages: Sequence[int], start: int, end: int, block: int = 0
 ) -> dict[int, tuple[CarriedDependence, ...]]:
-    """Stage, from start to end (included) → the dependences with a positive trip distance."""
-    table: dict[int, list[CarriedDependence]] = {s: [] for s in range(start, end + 1)}
+    """The row of each stage, from start to end (included) → the dependences with a positive trip
+    distance. `block`: the number of the loop's block."""
+    of = {s: block * BLOCK_ROWS + s for s in range(start, end + 1)}
+    note("PRA-08", "A dependence rows", of, block=block)
+    table: dict[int, list[CarriedDependence]] = {row: [] for row in of.values()}
     for d in found:
         stage = stages[d.source]
         trips = d.distance + stages[d.target] - stage
-        if trips > 0 and stage in table:
-            table[stage].append(
+        if trips > 0 and stage in of:
+            table[of[stage]].append(
                 CarriedDependence(stage, d.source, d.target, d.register, trips, d.cycles)
             )
-    return {s: tuple(rows) for s, rows in table.items()}
+    return {row: tuple(entries) for row, entries in table.items()}

@@ -84,7 +84,7 @@ class _Lowering:
         return LoopCode(
             self.block.name or "", self.profile, tuple(operations),
             tuple(self._order(operations, alias)), frozenset(self._live_out()), counted,
-            max(self.a.registers, top), tuple(self.hoisted),
+            max(self.a.registers, top), tuple(self.hoisted), self.block.rpo_index,
         )
 
     # ------------------------------------------------------------- the operations

@@ -187,7 +187,7 @@ def _one_stage(
     code: LoopCode, found: Sequence[Dependence], marked: bool = True
 ) -> tuple[Placement, dict[int, tuple[CarriedDependence, ...]]]:
     """The placement of the body in its order, and phase A's table."""
-    carried = register_carried(found, [0] * len(code.operations), 0, 0)
+    carried = register_carried(found, [0] * len(code.operations), 0, 0, code.block)
     return in_order(code, found, marked), carried
 
 
@@ -237,7 +237,7 @@ def _at_slots(
     ii = given.round
     own = [attrs.evolve(d, distance=d.distance + stages[d.source] - stages[d.target])
            for d in found]
-    carried = register_carried(own, stages, 0, max(stages))
+    carried = register_carried(own, stages, 0, max(stages), code.block)
     at = [given.at(op) for op in code.operations]
     slots = [ii - 1 if x is None else x.cycle for x in at]  # the kernel's own test comes last
     placed = place(code, own, ii, stages, _mask(stages), slots=slots, windows=True)
@@ -287,7 +287,7 @@ def _place(
     slots = [t % made.ii for t in times]
     mask = _mask(stages)
     last = max(slots)
-    carried = register_carried(found, stages, 0, max(stages))
+    carried = register_carried(found, stages, 0, max(stages), code.block)
     longest, _, _ = _one_by_one(code, found)
     note("PRA-01", "interval and stages given", f"II {made.ii}, {max(stages) + 1} stages",
          loop=code.name, mask=f"{mask:b}", stages=stages)

@@ -40,7 +40,7 @@ from nvir.documented.unroll.facts import (
     stride_fits,
 )
 from nvir.ir import Block, Function, Instruction, Loop, OpKind, natural_loops
-from nvir.ir.text.trace import looking_at, note, step
+from nvir.ir.text.trace import Brief, looking_at, note, step
 from nvir.passes.loop.region import tell_form
 from nvir.passes.loop.unroll.apply import copies_that_fit
 from nvir.passes.loop.unroll.prepare import Refusal, Refusals
@@ -161,20 +161,14 @@ def tex_budget(fetches: int, rules: Rules) -> int:
     return rules.tex_budget or min(TEX_EACH * fetches + TEX_BASE, TEX_MOST)
 
 
-def unknown_factor(r: BodyRecord, cost: int, hot: bool, multi: bool, rules: Rules) -> int:
-    """Steps K1 to K4, count unknown."""
-    factor, assumed = factor_by_size(r, cost, hot, multi, rules, tex_budget(r.tex, rules))
-    note("UNR-24", "K need_epilogue", not assumed, factor=factor)
-    return factor
-
-
 @step("UNR-24", "K2-K4 factor, count unknown", "cost", "r.tex", "hot", "multi",
-      "rules.unknown_count", "rules.non_innermost", tell=lambda made, *_: made[0])
-def factor_by_size(
+      "rules.unknown_count", "rules.non_innermost", tell=lambda made, *_: Brief(
+          f"{made[0]}, {'with' if made[1] else 'without'} epilogue",
+          {"factor": made[0], "need_epilogue": made[1]}))
+def unknown_factor(
     r: BodyRecord, cost: int, hot: bool, multi: bool, rules: Rules, budget: int
 ) -> tuple[int, bool]:
-    """Steps K2 to K4: the factor, and whether it is UnrollUnknownCount: need_epilogue is cleared
-    then."""
+    """Steps K2 to K4: the factor, and need_epilogue, which UnrollUnknownCount clears."""
     factor = 0 if rules.literal else rules.unknown_count
     assumed = False
     if r.tex > 0 and cost <= SMALL_WITH_TEX:
@@ -191,7 +185,7 @@ def factor_by_size(
     if factor == 0 and rules.non_innermost:
         factor = CLAMPED
         note("UNR-26", "K4", factor, non_innermost=rules.non_innermost)
-    return factor, assumed
+    return factor, not assumed
 
 
 @step("UNR-21", "allowance", "saved", "rules.budget", "rules.per_percent", "single")
@@ -338,15 +332,17 @@ def swaps(loop: Loop, exit: CountedExit, tied: Convergence) -> bool:
     return exit.swapped and tied.convergent is None
 
 
-@step("UNR-39", "pieces", "factor", "loop.depth", "swapped", "rules.literal", "T")
+@step("UNR-39", "pieces", "factor", "loop.depth", "swapped", "rules.literal", "T", "epilogue")
 def rest_pieces(
-    loop: Loop, factor: int, swapped: bool, rules: Rules, T: int | None
+    loop: Loop, factor: int, swapped: bool, rules: Rules, T: int | None, epilogue: bool
 ) -> tuple[int, ...]:
     """The copies of the pieces that do the rest of a count, falling powers of two: none of a known
     count, whose rest is peeled (UNR-42), none but of an outermost loop that does not run the other
     way and has more than two copies. Literally 2 to the power 1 is the last, and the loop does what
-    is left; repaired 2 to the power 0."""
+    is left, all of it where step K cleared need_epilogue (UNR-24); repaired 2 to the power 0."""
     if T is not None or swapped or loop.depth > 1 or factor < LEAST_FOR_PIECES:
+        return ()
+    if rules.literal and not epilogue:
         return ()
     return pieces_of(factor, least=int(rules.literal))
 
@@ -476,7 +472,7 @@ class UnrollFlow:
         chosen = 0 if rules.literal else knob_factor(rules)  # step L, where it is repaired
         small = r.size < rules.small_limit and T is not None and T * r.size <= rules.full_limit
         power = forced_factor(forced, rules)
-        given = power or chosen
+        given, epilogue = power or chosen, True
         if given:
             factor, why = given, "forced" if power else rules.factor_from
         elif T is not None:
@@ -486,7 +482,8 @@ class UnrollFlow:
             if factor <= 0:
                 return none.none(UnrollCode.NO_FACTOR, f"{why}: no factor", "K")
         else:
-            factor = unknown_factor(r, cost, hot, len(loop.blocks) > 1, rules)
+            factor, epilogue = unknown_factor(
+                r, cost, hot, len(loop.blocks) > 1, rules, tex_budget(r.tex, rules))
             why = f"unknown count, cost {cost}, {'' if hot else 'not '}hot"
         if rules.literal and not power:
             chosen = knob_factor(rules)  # step L
@@ -500,11 +497,12 @@ class UnrollFlow:
             limited = unknown_refused(r, len(loop.blocks) > 1, rules)
             if limited is not None:
                 return none.none(*limited, "O")
-        return self._emit(loop, r, none, exit, factor, why, bool(power or chosen), small)
+        return self._emit(
+            loop, r, none, exit, factor, why, bool(power or chosen), small, epilogue)
 
     def _emit(
         self, loop: Loop, r: BodyRecord, none: UnrollDecision, exit: CountedExit, factor: int,
-        why: str, forced: bool, small: bool,
+        why: str, forced: bool, small: bool, epilogue: bool,
     ) -> UnrollDecision:
         """Steps O and P."""
         rules, T, cost = self.rules, none.T, none.cost
@@ -533,9 +531,9 @@ class UnrollFlow:
         fits = stride_fits(exit.kind, exit.stride, factor, exit.trip.variable.bits)
         if whole:
             note("UNR-50", "O copies", fits, kind=exit.kind, iter_index=0, factor=factor,
-                 needs_epilogue=False, is_outermost=loop.depth == 1)
+                 needs_epilogue=epilogue, is_outermost=loop.depth == 1)
         if whole and fits:
-            pieces = rest_pieces(loop, factor, swaps(loop, exit, convergence(loop)), rules, T)
+            pieces = self._pieces(loop, exit, factor, T, epilogue)
             return attrs.evolve(none.full(why), step="O", pieces=pieces)
         if factor < 2:
             return reject(UnrollCode.OTHER, "P", f"factor {factor}")
@@ -546,7 +544,13 @@ class UnrollFlow:
         most = copies_that_fit(loop, self.state.instructions)
         if factor > most:
             return reject(UnrollCode.OTHER, "P", f"{factor} copies are more than {most}")
-        pieces = rest_pieces(loop, factor, swaps(loop, exit, convergence(loop)), rules, T)
+        pieces = self._pieces(loop, exit, factor, T, epilogue)
         return attrs.evolve(
             none.partial(factor, why), step="P", pieces=pieces, iterations=rounds(T, factor)
         )
+
+    def _pieces(
+        self, loop: Loop, exit: CountedExit, factor: int, T: int | None, epilogue: bool
+    ) -> tuple[int, ...]:
+        swapped = swaps(loop, exit, convergence(loop))
+        return rest_pieces(loop, factor, swapped, self.rules, T, epilogue)
