@@ -118,7 +118,7 @@ def test_every_declaration_comes_back():
     f = m.kernel("k", [("a", "u64")])
     f.params[0].attributes["ptr"] = "global .align 16"
     f.directives, f.pragmas = {"maxntid": (32, 1, 1), "noreturn": ()}, ("nounroll",)
-    f.flags, f.loc, f.linkage = {"convergent"}, Location(1, 2, 3), "weak"
+    f.flags, f.loc, f.linkage = {"convergent"}, 12, "weak"
     f.prototypes["p_0"] = ".callprototype (.param .b32 _) _ (.param .b64 _)"
     f.locals = [
         Variable("loc", "local", t.array(SCALARS["b8"], 16), align=8, address_type=t.B32),
@@ -601,10 +601,34 @@ def test_a_symbol_declared_nowhere_still_prints():
 
 def test_the_aux_of_a_module_without_declarations_comes_back():
     m = Module()
-    m.aux = (1, ("two", ()))
+    m.aux = {"asm": "x", "known": (1, ("two", ()))}
     assert parse_ir(print_ir(m)).aux == m.aux
 
 
+_HEAD = "module ori target sm_80 version 8.0 address_size 64\n"
+_SAID = "kernel @k() {head} {{\nentry:{block}\n  ret\n}}\n"
+_WRONG = [  # what is said, and the kind of what is expected; then what is of that kind
+    ("head", "loc Location(1, 2, 3, \"\")", "the number of a line", "loc 12"),
+    ("head", "pragmas (1)", "strings", 'pragmas ("nounroll")'),
+    ("head", "flags set(1)", "strings", 'flags set("convergent")'),
+    ("head", 'directives {"maxnreg": 1}', "numbers", 'directives {"maxnreg": (1)}'),
+    ("head", 'directives {"a": (1, 1, 1, 1)}', "numbers", 'directives {"maxntid": (1, 1, 1)}'),
+    ("head", 'aux {"alias": 5}', "a function", "aux {}"),
+    ("head", 'aux {"attributes": (())}', "words", 'aux {"attributes": ("cold", ("align", 4))}'),
+    ("block", 'loc (1, 2, 3, "")', "Location", 'loc Location(1, 2, 3, "")'),
+    ("block", "pragmas 5", "strings", 'pragmas ("nounroll")'),
+    ("block", 'aux {"llvm.loop": (5)}', "name", 'aux {"llvm.loop": (("llvm.loop.unroll.full"))}'),
+]
+
+
+@pytest.mark.parametrize(("where", "wrong", "expected", "right"), _WRONG, ids=lambda x: x[:24])
+def test_what_is_said_of_functions_and_blocks_is_of_its_kind(where, wrong, expected, right):
+    said = {"head": "", "block": ""}
+    assert parse_ir(_HEAD + _SAID.format(**{**said, where: " " + right}))["k"].blocks
+    with pytest.raises(ParseError, match=f"expected .*{expected}"):
+        parse_ir(_HEAD + _SAID.format(**{**said, where: " " + wrong}))
+
+
 def test_what_is_wrong_in_the_aux_of_a_module_is_told_at_its_place():
-    with pytest.raises(ParseError, match=r"^<text>:1:61: "):
-        parse_ir("module ori target sm_80 version 8.0 address_size 64 aux (1, @nope)\n")
+    with pytest.raises(ParseError, match=r"^<text>:1:63: "):
+        parse_ir("module ori target sm_80 version 8.0 address_size 64 aux {\"x\": @nope}\n")

@@ -24,6 +24,7 @@ from nvir.ir.opcodes.form import load_rows
 from nvir.ir.symbols import Param, Variable, address_type
 from nvir.ir.text.datum import BadDatum, Cursor, unquoted
 from nvir.ir.text.parse_body import BodyParser
+from nvir.ir.text.properties import read_property
 from nvir.ir.types import StructType, Type, VoidType, named_struct
 from nvir.ir.values import Argument, Symbol, Value
 
@@ -219,14 +220,12 @@ class _Reader:
                         raise BadDatum("the address size is 32 or 64", c.start)
                 elif key == "name":
                     m.name = c.string()
-                elif key in ("options", "pragmas"):
-                    strings = _strings(c)
-                    setattr(m, "target_options" if key == "options" else key, strings)
                 elif key == "aux":
                     self.header_aux = k, c.start  # it may name symbols
                     break
                 else:
-                    raise BadDatum(f"a module has no '{key}'", at)
+                    strings = read_property(c, "module", key, at)
+                    setattr(m, "target_options" if key == "options" else key, strings)
         except BadDatum as e:
             self.error(e.message, k, e.col)
 
@@ -241,7 +240,7 @@ class _Reader:
         line, col = self.header_aux
         try:
             c = Cursor(self.line(line), self, col)
-            self.module.aux = c.datum()
+            self.module.aux = read_property(c, "module", "aux", col)
             c.end()
         except BadDatum as e:
             self.error(e.message, line, e.col)
@@ -260,7 +259,9 @@ class _Reader:
         elif c.accept("producer"):
             self.module.debug.producer = c.string()
         elif c.accept("section"):
-            self.module.debug.sections.append((c.string(), list(_strings(c))))
+            name = c.string()
+            lines = read_property(c, "section", "lines", c.start)
+            self.module.debug.sections.append((name, list(lines)))
         else:
             raise c.fail("a declaration (global, kernel, func, struct, file, producer, section)")
         c.end()
@@ -295,19 +296,12 @@ class _Reader:
                 setattr(v, key, c.number())
             elif key == "address":
                 v.type = c.type()
-            elif key == "attributes":
+            elif key == "init":
                 start = c.start
-                value = c.datum()
-                if not isinstance(value, dict):
-                    raise BadDatum("attributes are {name: text}", start)
-                v.attributes = value
-            elif key in ("loc", "init"):
-                start = c.start
-                setattr(v, key, c.datum())
-                if key == "init":
-                    _check_initial(v.init, start)
+                v.init = c.datum()
+                _check_initial(v.init, start)
             else:
-                raise BadDatum(f"a variable has no '{key}'", at)
+                setattr(v, key, read_property(c, "variable", key, at))
 
     def function(self, c: Cursor, f: Function) -> None:
         """`LINKAGE kernel NAME(PARAMETERS) returns (…) PROPERTIES {`."""
@@ -318,27 +312,14 @@ class _Reader:
         if c.accept("returns"):
             f.returns = self._parameters(c, f)
         while c.kind == "word":
-            at, key, start = c.start, c.next(), c.start
+            at, key = c.start, c.next()
             if key == "returns_type":
                 f.return_type = c.type()
             elif key == "address":
                 f.type = c.type()
-            elif key in ("loc", "aux"):
-                setattr(f, key, c.datum())
-            elif key == "pragmas":
-                f.pragmas = _strings(c)
-            elif key == "flags":
-                value = c.datum()
-                if not isinstance(value, frozenset):
-                    raise BadDatum("flags are a set(…)", start)
-                f.flags = set(value)
-            elif key == "directives":
-                value = c.datum()
-                if not isinstance(value, dict):
-                    raise BadDatum("directives are {name: (numbers)}", start)
-                f.directives = value
             else:
-                raise BadDatum(f"a function has no '{key}'", at)
+                value = read_property(c, "function", key, at)
+                setattr(f, key, set(value) if key == "flags" else value)
         c.accept("{")
 
     def _parameters(self, c: Cursor, f: Function) -> list[Any]:
@@ -375,11 +356,8 @@ class _Reader:
             start, key = c.start, c.next()
             if key == "index":
                 a.index = c.number()
-            elif key == "attributes":
-                value = c.datum()
-                a.attributes = value if isinstance(value, tuple) else (value,)
             else:
-                raise BadDatum(f"a register has no '{key}'", start)
+                setattr(a, key, read_property(c, "register", key, start))
         self.owned.setdefault(f, {})[token] = a
         return a
 
@@ -412,11 +390,3 @@ def _linkage(c: Cursor) -> str:
     if c.kind == "string":
         return c.string()
     return "" if c.at("global", "param", "kernel", "func") else c.word("a declaration")
-
-
-def _strings(c: Cursor) -> tuple[str, ...]:
-    start = c.start
-    x = c.datum()
-    if not isinstance(x, tuple | list) or not all(isinstance(s, str) for s in x):
-        raise BadDatum("expected strings in parentheses", start)
-    return tuple(x)

@@ -22,6 +22,7 @@ from nvir.ir.special import special_register
 from nvir.ir.symbols import Param, Variable
 from nvir.ir.text.datum import BadDatum, Cursor
 from nvir.ir.text.parse_instruction import ATOM, SHAPE, InstructionReader
+from nvir.ir.text.properties import read_property
 from nvir.ir.types import SCALARS, VOID, Type, VoidType
 from nvir.ir.values import Result, Symbol, Value, integer
 
@@ -257,16 +258,8 @@ class BodyParser:
         self.function.blocks.append(b)
         self.block = b
         while c.kind == "word":
-            key, start = c.next(), c.start
-            value = c.datum()
-            if key == "pragmas" and isinstance(value, tuple):
-                b.pragmas = value
-            elif key == "flags" and isinstance(value, frozenset):
-                b.flags = value
-            elif key in ("loc", "aux"):
-                setattr(b, key, value)
-            else:
-                raise BadDatum(f"a block has no such '{key}'", start)
+            at, key = c.start, c.next()
+            setattr(b, key, read_property(c, "block", key, at))
         c.end()
 
     def _local(self, text: str) -> None:
