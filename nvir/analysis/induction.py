@@ -364,7 +364,7 @@ def _counted_exit(
 def _counted_test(
     loop: Loop, block: Block, p: Value, goes_on_if: bool, variables: _Variables, loose: bool
 ) -> TripCount | None:
-    test = _comparison(p)
+    test = comparison(p)
     if test is None:
         return None
     setp, flipped = test
@@ -406,7 +406,7 @@ _SWAPPED = {
 }
 
 
-def _comparison(p: Value) -> tuple[Instruction, bool] | None:
+def comparison(p: Value) -> tuple[Instruction, bool] | None:
     """The setp or icmp that makes a predicate, through `not.pred` and copies, and whether it is
     negated."""
     flipped = False

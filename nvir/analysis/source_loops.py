@@ -24,7 +24,13 @@ from types import MappingProxyType
 
 import attrs
 
-from nvir.analysis.induction import induction_variables, trip_count
+from nvir.analysis.induction import (
+    comparison,
+    constant_of,
+    induction_variables,
+    is_invariant,
+    trip_count,
+)
 from nvir.ir import Form, OpKind
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
@@ -303,10 +309,32 @@ def _leaves(block: Block, loop: Loop) -> bool:
 
 
 def _tests(loop: Loop) -> int:
-    """How often the loop's own test stands in it: ways out at the place of the branch back."""
-    out = [b.terminator.loc for b in loop.own if b.terminator and _leaves(b, loop)]
-    last = [b.terminator.loc for b in loop.latches if b.terminator and b.terminator.loc]
-    return max((out.count(x) for x in last), default=1)
+    """How often the loop's own test stands in it: ways out at the place of the branch back, of
+    these those that compare with the same bound where there are several; without places those of
+    a loop that nvcc says it has unrolled."""
+    out = [b.terminator for b in loop.own if b.terminator and _leaves(b, loop)]
+    last = [b.terminator for b in loop.latches if b.terminator and _leaves(b, loop)]
+    if not any(x.loc for x in last):
+        out = out if has_pragma(loop) else []
+    else:
+        last = [x for x in last if x.loc]
+    found = 1
+    for branch in last:
+        here = [x for x in out if x.loc == branch.loc]
+        alike = [x for x in here if _bound(x, loop) == _bound(branch, loop) is not None]
+        found = max(found, len(alike) if len(alike) > 1 else len(here) if branch.loc else 1)
+    return found
+
+
+def _bound(branch: Instruction, loop: Loop) -> Hashable:
+    """What a branch compares with: a value of before the loop, or a literal; None: another way."""
+    tested = branch.guard or next(iter(branch.operands), None)
+    test = comparison(tested) if tested is not None else None
+    found = [x for x in test[0].operands[:2] if is_invariant(x, loop.members)] if test else []
+    if not found:
+        return None
+    literal = constant_of(found[-1])
+    return found[-1] if literal is None else literal
 
 
 def _around(loop: Loop) -> Signature:

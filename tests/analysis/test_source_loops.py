@@ -103,6 +103,23 @@ def test_a_constant_that_the_copies_share_and_tests_between_them() -> None:
     assert groups(f"A:\n.loc 1 21 5\n{half}{end}X:\n")[0].copies == 1
 
 
+@pytest.mark.parametrize(("places", "pragma", "bound", "copies"), [
+    (True, "", "%r2", 2), (False, "nounroll", "%r2", 2),
+    (False, "", "%r2", 1),  # it may have been written so
+    (False, "nounroll", "%r4", 1),
+])
+def test_ways_out_that_compare_with_another_bound_are_no_copies(
+    places: bool, pragma: str, bound: str, copies: int
+) -> None:
+    """A search that ends early, on one line, in two copies."""
+    leave = "setp.eq.s32 %p2, %r3, 7; @%p2 bra X;\n"
+    half = "ld.global.u32 %r3, [%rd1];\n" + leave + "add.s32 %r1, %r1, 1;\n"
+    test = f"setp.ge.s32 %p2, %r1, {bound}; @%p2 bra X;\n"
+    start = "A:\n" + f'.pragma "{pragma}";\n' * bool(pragma) + ".loc 1 20 3\n" * places
+    (found,) = groups(f"{start}{half}{test}{half}setp.lt.s32 %p1, %r1, %r2; @%p1 bra A;\nX:\n")
+    assert found.copies == copies
+
+
 def test_sums_of_integers_are_counted_by_the_steps() -> None:
     main = ".loc 1 20 3\nA: add.s32 %r3, %r3, %r1; add.s32 %r3, %r3, %r1; add.s32 %r1, %r1, 4;\n"
     end = "setp.lt.s32 %p1, %r1, %r2; @%p1 bra {};\n"

@@ -9,7 +9,9 @@ Cost    a call of nvcc and of ptxas for each of ROUNDS
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean
 
 import attrs
 
@@ -19,7 +21,7 @@ from nvir.ir.module import Module
 from nvir.report.explain.trials import Lines, Trials, with_attribute, with_pragma, with_restrict
 from nvir.report.places import SourceLines
 from nvir.report.tuning.table import advice, bounds_text, pragmas, statements
-from nvir.tune.candidates import Choices
+from nvir.tune.candidates import Choices, most_trips
 from nvir.tune.search import TIE, Judged, KernelTuning, Launches, Tuning, tune
 
 ROUNDS = 3  # of nvcc for the winners of a file
@@ -129,24 +131,45 @@ def as_written(
     kernels: Sequence[KernelTuning], changed: Module, trials: Trials, request: Launches
 ) -> dict[str, Judged]:
     """What a changed source comes to, each loop of it with as many iterations as before."""
-    trips: dict[str, int] = {}
-    for k in kernels:
-        loops = {x.name: x.trips for x in k.loops}
-        runs = {places: loops[header] * copies
-                for places, header, copies in _mains(trials.module, k.name) if header in loops}
-        trips |= {f"{k.name}:{header}": max(1, round(runs[places] / copies))
-                  for places, header, copies in _mains(changed, k.name) if places in runs}
+    trips = {f"{k.name}:{header}": n for k in kernels
+             for header, n in rounds(k, trials.module, changed).items()}
     only = attrs.evolve(request, trips=trips, loop=" ", launch_bounds=False)
     made = tune(changed, trials.machine, trials.arch, only, kernels=[k.name for k in kernels])
     return {k.name: k.candidates[0] for k in made.kernels}
 
 
-def _mains(module: Module, kernel: str) -> Iterator[tuple[object, str, int]]:
-    """(places, header, copies) of the main part of each loop of the source."""
+def rounds(k: KernelTuning, before: Module, changed: Module) -> dict[str, int]:
+    """How often each loop of a kernel runs in a changed module, so that the source's loops run as
+    often as they were taken to: on average, where that was assumed."""
+    loops = {x.name: x for x in k.loops}
+    runs = {}
+    for place, parts in _parts(before, k.name):
+        header, copies, _ = max(parts, key=lambda x: x[1])
+        if header in loops:
+            runs[place] = fmean(loops[header].counts) * copies
+    found: dict[str, int] = {}
+    limited = most_trips(changed[k.name])
+    for place, parts in _parts(changed, k.name):
+        most = max(copies for _, copies, _ in parts)
+        for header, copies, role in parts if place in runs else ():
+            n = (most - 1) / 2 if role == "remainder" else runs[place] / copies
+            if role != "remainder" or header not in limited:
+                found[header] = max(1, round(n))
+    return found
+
+
+def _parts(
+    module: Module, kernel: str
+) -> Iterator[tuple[tuple[object, int], list[tuple[str, int, str]]]]:
+    """Of each loop of the source its places, with a number where several have them, and the
+    (header, copies, role) of what it became."""
     f = module[kernel]
     f.analyze_cfg()
     lines = SourceLines(f, module)
+    seen: Counter[object] = Counter()
     for g in source_loops(natural_loops(f), lines.numbers):
         if g.places:
-            names = [(lines.file(n), line) for n, line in g.places]
-            yield tuple(names), str(g.main.loop.header.name), g.copies
+            names = tuple((lines.file(n), line) for n, line in g.places)
+            seen[names] += 1
+            yield (names, seen[names]), [(str(p.loop.header.name), p.copies, p.role)
+                                         for p in g.parts]
