@@ -23,6 +23,7 @@ from nvir.llvm.lexer import quoted, spelled
 from nvir.llvm.metadata import ATTRIBUTES
 from nvir.llvm.metadata_printer import MetadataPrinter
 from nvir.llvm.spell import Speller
+from nvir.llvm.stand_ins import SIGNATURE, STANDS_FOR
 
 DIALECTS = ("llvm7", "llvm20")
 # PTX's words for linkage, which builders of other levels use.
@@ -139,7 +140,8 @@ class _Printer:
         if aux.get("variadic"):
             params.append("...")
         head = f"{' '.join(filter(None, words))} {spell.symbol(f)}({', '.join(params)})"
-        head += self.attributes(tuple(aux.get("attributes", ())) + self._launch(f), False)
+        own = (*aux.get("attributes", ()), *self._launch(f), *self._before(f, aux))
+        head += self.attributes(own, False)
         if aux.get("section") and not spell.typed:  # libnvvm takes none on functions
             head += f" section {quoted(aux['section'])}"
         if body is None:
@@ -160,6 +162,18 @@ class _Printer:
             (_ATTRIBUTE_OF[k], ",".join(map(str, v)))
             for k, v in f.directives.items() if k in _ATTRIBUTE_OF
         )
+
+    def _before(self, f: Function, aux: dict[str, Any]) -> tuple[Any, ...]:
+        """What `legalize` had a function stand for, and its signature before, for the reader
+        (stand_ins.py)."""
+        if "stands_for" in aux:
+            return ((STANDS_FOR, _operation_text(aux["stands_for"])),)
+        if "signature" not in aux or f.is_declaration:
+            return ()
+        result, params = aux["signature"]
+        spell = Speller(typed=False)
+        text = f"{spell.type(result)} ({', '.join(map(spell.type, params))})"
+        return () if spell.named else ((SIGNATURE, text),)
 
     def attributes(self, attributes: tuple[Any, ...], parameter: bool) -> str:
         """Attributes as text, each behind a blank; those that the dialect does not know are left
@@ -186,3 +200,13 @@ class _Printer:
         if name in OF_NUMBER or name in OF_TEXT:
             return f"{name}({value})"
         return f"{quoted(name)}={quoted(str(value))}" if value else quoted(name)
+
+
+def _operation_text(f: Function) -> str:
+    """A function of one block as `i8 (ptr %0) { … }` in the text of LLVM itself."""
+    assert f.module is not None
+    printer = _Printer(f.module, "llvm20")
+    body = BodyPrinter(printer, f)
+    params = ", ".join(f"{printer.spell.type(a.type)} {body.names[a]}" for a in f.arguments)
+    lines = " ".join(line.strip() for line in body.body())
+    return f"{printer.spell.type(f.return_type)} ({params}) {{ {lines} }}"

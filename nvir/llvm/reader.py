@@ -55,6 +55,7 @@ from nvir.llvm.grammar import UNSIZED, opaque_in
 from nvir.llvm.lexer import Stop, Text, name_in
 from nvir.llvm.linkage import BEFORE_FUNCTIONS, STARTERS, TOO_FAR, SymbolReader, symbol_name
 from nvir.llvm.metadata import Metadata, launch_attributes
+from nvir.llvm.stand_ins import restore
 from nvir.llvm.variadic import lower_variadics
 
 MAX_ERRORS = 100
@@ -186,6 +187,7 @@ class _ModuleReader(SymbolReader):
             self.module.functions.remove(f)
             self.module.order.remove(f)
         self.module.aux = self.aux or None
+        restore(self.module, read_ll)
         self.module.lines = self.text.file, self.text.lines
         return self.module
 

@@ -556,7 +556,7 @@ define ptx_kernel void @k(ptr %p, i8 %v) {
   %x = atomicrmw add ptr %p, i8 %v monotonic
   ret void
 }""")
-    nvir.run_passes(module, f"legalize<dialect={dialect}>")
+    nvir.run_passes(module, f"legalize<dialect={dialect};stand-ins=false>")
     again = nvir.read_ll(nvir.print_ll(module, dialect))
     nvir.run_passes(again, "default<O3>")
     made = nvir.print_ptx(again)

@@ -39,9 +39,10 @@ from nvir.passes.aggregate.leaves import leaves
 from nvir.passes.context import Context
 from nvir.passes.llvm import asm_operands, assembly, intrinsics
 from nvir.passes.llvm.atomics import RULES as ATOMICS
-from nvir.passes.llvm.legalize_types import rewrite_types
+from nvir.passes.llvm.legalize_types import COMPUTES, rewrite_types
 from nvir.passes.llvm.odd_types import RULES as ODD_TYPES
 from nvir.passes.llvm.signatures import rewrite_signatures
+from nvir.passes.llvm.stand_ins import drop, order_last, stand_in
 from nvir.passes.remarks import Code
 
 CODES: tuple[Code, ...] = ()
@@ -49,14 +50,17 @@ CODES: tuple[Code, ...] = ()
 
 @attrs.frozen
 class Options:
-    """The dialect that the text will be in."""
+    """The dialect that the text will be in; whether what it lacks becomes the call of a function
+    that is read again as what it stands for (stand_ins.py), or code in its place."""
 
     dialect: Literal["llvm7", "llvm20"] = "llvm20"
+    stand_ins: bool = True
 
 
 def run(module: Module, ctx: Context) -> bool:
     dialect = ctx.options.dialect
-    changed = dialect == "llvm7" and _lower_bfloat(module)
+    changed = ctx.options.stand_ins and _kept(module, dialect)
+    changed |= dialect == "llvm7" and _lower_bfloat(module)
     changed |= rewrite_signatures(module, dialect)
     changed |= rewrite_types(module, dialect)
     for f in list(module.functions):
@@ -66,6 +70,7 @@ def run(module: Module, ctx: Context) -> bool:
                 changed = True
                 ctx.count("rewritten")
     changed |= _strip(module)
+    order_last(module)
     if dialect == "llvm20":
         changed |= _halves(module)
     if dialect == "llvm7":
@@ -73,6 +78,37 @@ def run(module: Module, ctx: Context) -> bool:
             if isinstance(v.init, Value):
                 v.init = without_poison(v.init)
     return changed
+
+
+def _kept(module: Module, dialect: str) -> bool:
+    """Keep what the dialect lacks in functions that stand for it."""
+    found = [i for f in module.functions for i in f.instructions() if _is_lost(i, dialect)]
+
+    def rewrite(i: Instruction) -> bool:
+        return _is_carried(i, dialect) or legalize(i, dialect)
+
+    return bool(found) and stand_in(module, found, rewrite, dialect)
+
+
+def _is_lost(i: Instruction, dialect: str) -> bool:
+    """Whether an operation may be rewritten to what is not read as the operation again."""
+    name = i.form.name
+    if name == "call":
+        callee = i.aux.callee
+        return isinstance(callee, Function) and str(callee.name).startswith("llvm.") and not (
+            _is_nothing(callee, dialect) or _AGAIN.match(str(callee.name)))
+    if name == "freeze":
+        return dialect == "llvm7" and not (
+            isinstance(i._operands[0], Undef) or well_defined(i._operands[0]))
+    if name in ("load", "store"):
+        return "atomic" in i.form.mods and "volatile" in i.form.mods
+    return (name in ATOMICS and name != "fence") or name in _LOST or _is_carried(i, dialect)
+
+
+def _is_carried(i: Instruction, dialect: str) -> bool:
+    """Whether an operation is on bfloat, which LLVM 7 has as i16."""
+    return dialect == "llvm7" and i.form.name in COMPUTES and i.form.name != "atomicrmw" and (
+        ty.BFLOAT in (element(i.type), *(element(v.type) for v in i._operands)))
 
 
 def _strip(module: Module) -> bool:
@@ -280,21 +316,21 @@ def _call(i: Instruction, dialect: str) -> bool:
     row = assembly.statement(f"llvm.{name}", dialect)
     if row is not None:
         assembly.as_assembly(i, row, dialect)
-        _drop(callee)
+        drop(callee)
         return True
     if _is_nothing(callee, dialect):
         if i.type is not ty.VOID:
             i.replace_with(i._operands[0])
         else:
             i.erase()
-        _drop(callee)
+        drop(callee)
         return True
     if name.startswith("nvvm."):
         return False
     new = intrinsics.lowered(Builder.ahead_of(i), i, dialect)
     if new is not None:
         i.replace_with(new)
-        _drop(callee)
+        drop(callee)
         return True
     base = name.split(".")[0]
     if base in _NO_FORM or (dialect == "llvm7" and _NEWER.match(name)):
@@ -326,7 +362,7 @@ def _barrier(i: Instruction, callee: Function) -> bool:
         info = NvvmCall(2, callee=asm, attributes=("convergent", "nounwind"))
         b.insert("call", operands, aux=info)
         i.erase()
-        _drop(callee)
+        drop(callee)
         return True
     name = "llvm.nvvm.barrier.n"
     if isinstance(operands[0], Constant) and operands[0].value == 0:
@@ -335,7 +371,7 @@ def _barrier(i: Instruction, callee: Function) -> bool:
     old = declare(callee.module, name, ty.VOID, [v.type for v in operands], attributes)
     b.call(old, operands)
     i.erase()
-    _drop(callee)
+    drop(callee)
     return True
 
 
@@ -358,7 +394,7 @@ def _shuffle(i: Instruction, callee: Function) -> bool:
         whole = b.insert_value(undef(i.type), lane, 0)
         made = b.insert_value(whole, b.extract_value(made, 1), 1)
     i.replace_with(made)
-    _drop(callee)
+    drop(callee)
     return True
 
 
@@ -367,7 +403,7 @@ def _of_spaces(i: Instruction, callee: Function) -> bool:
     if not _OF_SPACES.match(str(callee.name)):
         return False
     i.replace_with(Builder.ahead_of(i).addrspacecast(i._operands[0], i.type))
-    _drop(callee)
+    drop(callee)
     return True
 
 
@@ -380,21 +416,11 @@ _SAME_LATER = ("llvm.ptr.annotation", "llvm.nvvm.move.", "llvm.ssa.copy", "llvm.
 _HINTS = ("llvm.invariant.end", "llvm.var.annotation", "llvm.pseudoprobe")
 _MODES = ("idx", "up", "down", "bfly")
 _WITH_PREDICATE = re.compile(r"llvm\.nvvm\.shfl\.sync\.(idx|up|down|bfly)\.([if]32)p")
+_LOST = ODD_TYPES.keys() - {"load", "store", "addrspacecast", "getelementptr"}
 _OF_SPACES = re.compile(r"llvm\.nvvm\.ptr\.((global|shared|constant|local)\.to\.gen|gen\.to\.)")
-
-
-def _drop(callee: Function) -> None:
-    """Leave out the declaration of an intrinsic that nobody calls any more."""
-    module = callee.module
-    if module is None:
-        return
-    used = any(
-        getattr(i.aux, "callee", None) is callee
-        for f in module.functions for i in f.instructions() if i.form.is_call
-    )
-    if not used:
-        module.functions.remove(callee)
-        module.order.remove(callee)
+# What is rewritten to calls that the reader knows.
+_AGAIN = re.compile(r"llvm\.(fabs\.f(32|64)$|nvvm\.barrier\.cta\.)|"
+                    rf"{_WITH_PREDICATE.pattern}|{_OF_SPACES.pattern}")
 
 
 _NO_FORM = frozenset((

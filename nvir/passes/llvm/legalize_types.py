@@ -24,7 +24,7 @@ from nvir.ir.values import Constant, Undef, Value, constant, undef
 from nvir.ir.verify.nvvm import element
 
 _ARITHMETIC = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem"))
-_COMPUTES = _ARITHMETIC | {
+COMPUTES = _ARITHMETIC | {
     "fneg", "fcmp", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp", "atomicrmw",
 }
 
@@ -152,7 +152,7 @@ class _Rewriter:
     def _computing(self, f: Function) -> list[tuple[Instruction, ty.Type, ty.Type]]:
         """What computes with carried types: of which type, and to which."""
         found = [(i, i._operands[0].type if i._operands else i.type, i.type)
-                 for i in f.instructions() if i.form.name in _COMPUTES]
+                 for i in f.instructions() if i.form.name in COMPUTES]
         return [x for x in found if not self.carriers.keys().isdisjoint(map(element, x[1:]))]
 
     def _body(

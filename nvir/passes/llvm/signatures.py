@@ -23,6 +23,8 @@ from nvir.ir.values import Value, undef
 from nvir.ir.verify.nvvm import element
 from nvir.passes.aggregate.leaves import is_aggregate
 
+_TAILS = ("tail", "musttail", "notail")
+
 
 def carried(t: ty.Type, dialect: str) -> ty.Type:
     """What a value of a type is passed as; itself where it arrives."""
@@ -101,6 +103,8 @@ def _signature(f: Function, dialect: str) -> bool:
             raise Unsupported(f"a parameter of type {vectors[0]}", dialect, f"@{f.name}")
     if result is f.return_type and all(a is b for a, b in zip(old, new, strict=True)):
         return False
+    if not any(map(is_aggregate, (result, *new, f.return_type))):
+        f.aux = {**(f.aux or {}), "signature": (f.return_type, tuple(old))}
     for p, t, wider in zip(f.arguments, old, new, strict=True):
         p.type = wider
         if p.type is not t and f.blocks:
@@ -135,7 +139,10 @@ def _call(i: Instruction, dialect: str) -> bool:
         return False
     b = Builder.ahead_of(i)
     operands = tuple(_recast(b, v, t) for v, t in zip(i.operands, given, strict=True))
-    new = b.insert(i.form.spelling, operands, result, i.name or "", info)
+    same = result is i.type
+    spelling = i.form.spelling if same else " ".join((i.form.name, *(
+        m for m in i.form.mods if m in _TAILS)))  # a call of integers has no flags of floats
+    new = b.insert(spelling, operands, result, i.name or "", info)
     if i.type is ty.VOID:
         i.erase()
     else:

@@ -1,0 +1,192 @@
+"""What `legalize` made of a module, back: operations that a function stands for, and signatures.
+
+    define linkonce_odr i8 @nvir_atomicrmw_add_i8(ptr %0, i8 %1) alwaysinline nounwind
+        "nvir-stands-for"="i8 (ptr %0, i8 %1) { … %2 = atomicrmw add ptr %0, i8 %1 seq_cst … }"
+    %old = call i8 @nvir_atomicrmw_add_i8(ptr %p, i8 %v)
+        ==>
+    %old = atomicrmw add ptr %p, i8 %v seq_cst
+
+    define i16 @f(i16 %x) "nvir-signature"="half (half)"    ==>    define half @f(half %x)
+
+The attribute says what the function is, whose body does the same in another compiler's words. A
+signature stays as it is where the function's address is used: calls through it are of that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import attrs
+
+from nvir.ir import CallInfo, Constant, Function, Instruction, Module, NvirError, Type, Value
+from nvir.ir import types as ty
+from nvir.ir.nvvm import Builder, declare
+from nvir.ir.nvvm_values import symbols_of
+from nvir.ir.values import constant
+from nvir.llvm.spell import CASTS
+
+STANDS_FOR, SIGNATURE = "nvir-stands-for", "nvir-signature"
+Reader = Callable[[str], Module]
+
+
+def restore(module: Module, read: Reader) -> None:
+    """Put operations in the place of calls of what stands for them, and give functions the
+    signatures that they had."""
+    operations: dict[Value, Function] = {}
+    signatures: dict[Value, Function] = {}
+    for f in module.functions:
+        for a in (f.aux or {}).get("attributes", ()):
+            if a.__class__ is tuple and a[0] in (STANDS_FOR, SIGNATURE):
+                found = _function(a, read)
+                if found is not None and len(found.params) == len(f.params):
+                    (operations if a[0] == STANDS_FOR else signatures)[f] = found
+    if operations or signatures:
+        _Restorer(module, operations, signatures).run()
+
+
+def _function(attribute: tuple[str, str], read: Reader) -> Function | None:
+    """The function that an attribute describes; None where it is no text of `legalize`'s."""
+    word, text = attribute
+    kind = "define" if word == STANDS_FOR else "declare"
+    try:
+        f = read(f"{kind} {text.replace(' (', ' @f(', 1)}\n").functions
+    except NvirError:
+        return None
+    made = next((x for x in f if x.name == "f"), None)
+    return made if made is not None and len(made.blocks) == (word == STANDS_FOR) else None
+
+
+class _Restorer:
+    """One module on the way back."""
+
+    def __init__(self, module: Module, operations: dict[Value, Function],
+                 signatures: dict[Value, Function]) -> None:
+        self.module, self.operations, self.signatures = module, operations, signatures
+
+    def run(self) -> None:
+        taken = {s for i in self._instructions() for s in symbols_of(i)}
+        for i in [*self._instructions()]:
+            callee = i.aux.callee if isinstance(i.aux, CallInfo) else None
+            if callee in self.operations:
+                self._operation(i, self.operations[callee])
+            elif callee in self.signatures and callee not in taken:
+                self._call(i, self.signatures[callee])
+        for f, was in self.signatures.items():
+            assert isinstance(f, Function)
+            f.aux["attributes"] = tuple(a for a in f.aux["attributes"] if a[0] != SIGNATURE)
+            if f not in taken:
+                _definition(f, was)
+        for f in self.operations:
+            if f not in taken:
+                assert isinstance(f, Function)
+                self.module.functions.remove(f)
+                self.module.order.remove(f)
+
+    def _instructions(self) -> Iterator[Instruction]:
+        for f in self.module.functions:
+            if f not in self.operations:
+                yield from f.instructions()
+
+    def _operation(self, i: Instruction, was: Function) -> None:
+        """An operation in the place of a call."""
+        b = Builder.ahead_of(i)
+        b.loc = i.loc
+        own: dict[Value, Value] = {a: _as(b, v, a.type)
+                                   for a, v in zip(was.arguments, i.operands, strict=True)}
+        result: Value | None = None
+        for j in was.entry:
+            operands = [own.get(v, v) for v in j.operands]
+            if j.form.terminator:
+                result = operands[0] if operands else None
+                break
+            own[j] = new = b.insert(j.form.spelling, operands, j.type, "", self._aux(j.aux))
+            new.line = i.line
+        _replace(i, result)
+
+    def _aux(self, aux: Any) -> Any:
+        """What a call says, its callee one of this module."""
+        if not isinstance(aux, CallInfo) or not isinstance(aux.callee, Function):
+            return aux
+        f = aux.callee
+        attributes = (f.aux or {}).get("attributes", ())
+        callee = declare(self.module, str(f.name), f.return_type, [p.type for p in f.params],
+                         attributes)
+        return attrs.evolve(aux, callee=callee)
+
+    def _call(self, i: Instruction, was: Function) -> None:
+        b = Builder.ahead_of(i)
+        b.loc = i.loc
+        operands = [_as(b, v, p.type) for v, p in zip(i.operands, was.params, strict=True)]
+        new = b.insert(i.form.spelling, operands, was.return_type, "", i.aux)
+        new.line = i.line
+        _replace(i, None if i.type is ty.VOID else new)
+
+
+def _definition(f: Function, was: Function) -> None:
+    """Give a function the types that it had."""
+    for p, old in zip(f.arguments, was.arguments, strict=True):
+        if p.type is old.type:
+            continue
+        t, users = p.type, [*p.users]
+        p.type = old.type
+        first = f.entry.first
+        assert first is not None
+        back = None
+        for u in users:
+            if u.form.name in CASTS and u.type is p.type:
+                u.replace_with(p)
+            else:
+                back = back or _as(Builder.ahead_of(first), p, t)
+                u.set_operands(tuple(back if v is p else v for v in u.operands))
+    if f.return_type is not was.return_type:
+        f.return_type = was.return_type
+        for block in f.blocks:
+            end = block.last
+            if end is not None and end.form.name == "ret":
+                given = end.operands
+                end.set_operands((_as(Builder.ahead_of(end), given[0], f.return_type),))
+                _drop(given)
+
+
+def _replace(i: Instruction, made: Value | None) -> None:
+    """Let a value stand for a call, and for what casts that to its type."""
+    given = i.operands
+    if made is not None:
+        name = i.name
+        for user in [*i.users]:
+            if made.type is not i.type and user.form.name in CASTS and user.type is made.type:
+                name = name or user.name
+                user.replace_with(made)
+        if isinstance(made, Instruction):
+            made.name = name
+        if i.has_uses:
+            i.replace_with(_as(Builder.ahead_of(i), made, i.type))
+            i = None  # type: ignore[assignment]
+    if i is not None:
+        i.erase()
+    _drop(given)
+
+
+def _drop(values: Sequence[Value]) -> None:
+    """Erase casts that nobody uses any more."""
+    for v in values:
+        if isinstance(v, Instruction) and v.form.name in CASTS and not v.has_uses and v.block:
+            v.erase()
+
+
+def _as(b: Builder, v: Value, t: Type) -> Value:
+    """A value as one of another type, by the cast that is not needed, or by one more."""
+    if v.type is t:
+        return v
+    if isinstance(v, Instruction) and v.form.name in CASTS and v._operands[0].type is t:
+        return v._operands[0]
+    if isinstance(v, Constant) and v.value.__class__ is int and isinstance(t, ty.FloatType):
+        return constant(t, v.value & (1 << t.bits) - 1)
+    if isinstance(_element(t), ty.IntType) and isinstance(_element(v.type), ty.IntType):
+        return b.trunc(v, t) if t.bits < v.type.bits else b.zext(v, t)
+    return b.bitcast(v, t)
+
+
+def _element(t: Type) -> Type:
+    return t.element if isinstance(t, ty.VectorType) else t
