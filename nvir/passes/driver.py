@@ -85,7 +85,10 @@ class Settings:
         return out
 
 
-GUARD_ROWS = {"loop-unroll": "UNR-01", "loop-simplify": "P18-01"}  # whose guards ask for skips
+GUARD_ROWS = {  # of passes that the notes have, whose entry asks for skips
+    "loop-simplify": "P18-01", "loop-unroll": "UNR-01", "loop-pipeline": "SWP-02",
+    "licm": "LIC-36", "loop-fuse": "FUS-01",
+}
 
 
 def run_passes(
@@ -233,8 +236,9 @@ class _Run:
         if pass_.required:
             return True
         if pass_.name in self.skipped:
-            note(GUARD_ROWS.get(pass_.name, ""), "entry guard", "the phase is skipped",
-                 phase=pass_.name, function=unit)
+            if pass_.name in GUARD_ROWS:
+                note(GUARD_ROWS[pass_.name], "entry guard", "the phase is skipped",
+                     phase=pass_.name, function=unit)
             return False
         limit = self.settings.opt_bisect_limit
         if limit is None:

@@ -126,7 +126,7 @@ def test_compare_sets_the_notes_beside_what_was_observed_and_what_ptxas_did():
     assert list(rows) == ["unrolling", "hoisting", "pipelining"]
     assert rows["unrolling"] == {
         "what": "unrolling",
-        "noted": "unrolled 4 times, one test in 4 copies, pieces and the loop for the rest",
+        "noted": "unrolled 4 times, one test in 4 copies, the loop for the rest",
         "observed": "the assembler does not unroll the loop", "ptxas": "one copy in the loop",
     }
     assert rows["pipelining"]["ptxas"] == "0 of 2 loads stand ahead of the loop too"

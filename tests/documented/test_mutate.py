@@ -36,7 +36,7 @@ def test_the_command_counts_and_knows_its_rows(capsys):
     with pytest.raises(SystemExit):
         main(["--rows", "XYZ"])
     assert set(FILES) == {
-        "UNR", "LIC", "SET", "SWP", "LAT", "PRA", "FN", "MEM", "STR", "CAL", "ASM"}
+        "UNR", "LIC", "SET", "SWP", "LAT", "PRA", "P18", "FUS", "FN", "MEM", "STR", "CAL", "ASM"}
     assert "nvir/documented/hoist/prepare.py" in FILES["LIC"]
 
 

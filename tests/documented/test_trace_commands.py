@@ -177,12 +177,12 @@ declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 
 def test_an_event_has_all_values_and_its_line_some():
     with Trace() as trace:
-        note("X-01", "all", list(range(9)), text="a\n\tb", few=[1, 2])
+        note("LIC-01", "all", list(range(9)), text="a\n\tb", few=[1, 2])
     (event,) = trace
     assert event.outcome == list(range(9))
     assert event.inputs == {"text": "a\n\tb", "few": [1, 2]}
     assert str(event) == (
-        "X-01 all (text a\\n\\tb, few [1, 2]): [0, 1, 2, 3, 4, 5 and 3 more]")
+        "LIC-01 all (text a\\n\\tb, few [1, 2]): [0, 1, 2, 3, 4, 5 and 3 more]")
 
 
 @pytest.mark.seed("CAL-02", "CAL-03", "CAL-11", "CAL-15", "CAL-17", "ASM-01")
@@ -540,9 +540,14 @@ def test_what_ran_before_a_refusal_is_told(tmp_path):
     assert "): refused: " in run.stderr
 
 
-@pytest.mark.seed("UNR-01")
+@pytest.mark.seed("UNR-01", "FUS-01", "P18-01", "SWP-02", "LIC-36")
 def test_a_phase_that_is_skipped_says_so(tmp_path):
     text = HEAD + "L: " + STEP + "@%p1 bra L;\n" + END
+    for name, row in (("loop-simplify", "P18-01"), ("loop-pipeline", "SWP-02"),
+                      ("licm", "LIC-36"), ("loop-fuse", "FUS-01")):
+        (line,) = traced(tmp_path, text, "opt", "-p", name, "--skip", name)
+        assert line == f"{row} entry guard (phase {name}, function k): the phase is skipped"
+    assert not traced(tmp_path, text, "opt", "-p", "gvn", "--skip", "gvn")
     for words in (("loop-unroll", "--skip", "LoopUnrolling"), ("loop-unroll<skip>",)):
         (line,) = traced(tmp_path, text, "opt", "-p", *words)
         assert line.startswith("UNR-01 entry guard (")

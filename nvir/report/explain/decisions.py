@@ -45,7 +45,10 @@ DIGITS = 0.005  # relative precision of the threshold of a knob that is no integ
 _OUTCOME = ("factor", "copies", "count", "moves")
 _LOOP_PASSES = "nvir.passes.loop."
 _AS_WRITTEN = ("loop-simplify", "unroll-decision")  # what they say is about the loop as it is
-_DOCUMENTED = ("loop-simplify", "loop-unroll", "loop-pipeline", "licm", "loop-fuse")
+_DOCUMENTED = {  # and the rows of the notes that say what a pass leaves of the loops
+    "loop-simplify": "P18-09", "loop-unroll": "UNR-44", "loop-pipeline": "SWP-15",
+    "licm": "LIC-32", "loop-fuse": "FUS-20",
+}
 GONE = "no loop is left of it"
 
 
@@ -177,7 +180,8 @@ class LoopDecisions:
         given = self.function
         header = self.header
         for step in loop_steps():
-            if step.row.name not in _DOCUMENTED:
+            row = _DOCUMENTED.get(step.row.name)
+            if row is None:
                 continue
             made = clone_function(given)
             made.analyze_cfg()
@@ -187,7 +191,7 @@ class LoopDecisions:
                 try:
                     step.row.run(made, ctx)
                 except NvirError as e:
-                    told.append(TraceEvent("", step.label, {}, f"refused: {e}"))
+                    told.append(TraceEvent(row, step.label, {}, f"refused: {e}"))
                     made = given
             if step.row.name == "loop-unroll":
                 merge_chains(made)  # copies without a test between them are one block
@@ -197,7 +201,7 @@ class LoopDecisions:
                 told = [*trace, *told]
             if after != header:
                 said = GONE if after is None else f"the loop goes on as {after}"
-                told.append(TraceEvent("", step.label, {}, said, header or ""))
+                told.append(TraceEvent(row, step.label, {}, said, header or ""))
             out[step.label] = NotedStage(given, header, tuple(told))
             given, header = made, after
         self.left = given, header
