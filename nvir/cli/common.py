@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import math
 import os
 import re
 import shlex
@@ -289,6 +290,21 @@ dynamic_smem_option = click.option(
     "--dynamic-smem", type=click.IntRange(0), default=0, metavar="BYTES",
     help="Bytes of dynamic shared memory at launch.",
 )
+
+
+class Seconds(click.FloatRange):
+    """Seconds that end: `nan` is neither more nor less than 0, `inf` no limit."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        found: float = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"{value} is no number of seconds.", param, ctx)
+        return found
 
 
 def reports_errors(command: _F) -> _F:

@@ -103,7 +103,7 @@ def _floats(known: dict[str, bool]) -> list[str]:
 @click.option("-dlink", "linked", is_flag=True, hidden=True, callback=refuse, expose_value=False)
 @click.option("-O", "optimise", type=click.IntRange(0, 3), default=3, show_default=True,
               metavar="LEVEL", help="How much to optimise.")
-@click.option("-maxrregcount", "--maxrregcount", "most", type=int, hidden=True)
+@click.option("-maxrregcount", "--maxrregcount", "most", type=click.IntRange(0), hidden=True)
 @click.option("--arch", "-arch", "--gpu-architecture", metavar="SM", default="sm_80",
               show_default=True, callback=known_arch, help="Architecture, such as sm_90.")
 @click.option("--backend", type=click.Choice(("nvir", "libnvvm")), default="nvir",

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from nvir.cli.common import reports_errors
+from nvir.cli.common import Seconds, reports_errors
 
 
 @click.command("exec", context_settings={"ignore_unknown_options": True})
@@ -27,7 +27,7 @@ from nvir.cli.common import reports_errors
               help="The device's memory.")
 @click.option("--max-steps", type=click.IntRange(1), default=10**8, metavar="N",
               help="Instructions of one launch, beyond which it is taken to hang.")
-@click.option("--max-seconds", type=click.FloatRange(0), default=60, show_default=True, metavar="S",
+@click.option("--max-seconds", type=Seconds(), default=60, show_default=True, metavar="S",
               help="Processor time of one launch, beyond which it is an error.")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 @reports_errors

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from nvir.cli.common import (
+    Seconds,
     known_names,
     listed,
     read_module,
@@ -191,7 +192,7 @@ def _shown(bits: Any, type: str) -> str:
 @click.option("--profile", "profiles", is_flag=True, help="Executed instructions of each block.")
 @click.option("--max-steps", type=click.IntRange(1), default=10**8, show_default=True, metavar="N",
               help="Stop after so many instructions.")
-@click.option("--max-seconds", type=click.FloatRange(0), default=15, show_default=True, metavar="S",
+@click.option("--max-seconds", type=Seconds(), default=15, show_default=True, metavar="S",
               help="Stop after so much processor time.")
 @click.option("--max-bytes", type=click.IntRange(1), default=1 << 28, show_default=True,
               metavar="N", help="The most global memory, and the most of local memory.")
@@ -240,7 +241,9 @@ def command(
     try:
         result = run.run()
     except LaunchError as e:
-        raise NvirError(f"{file}: {e}") from None
+        name, line, column = e.place
+        at = f"{name}:{line}:{column}: error" if line else file
+        raise NvirError(f"{at}: {e}") from None
     for k, path in targets:
         _save(path, values[k])
     rows = _profile(module, result)

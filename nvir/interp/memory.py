@@ -20,6 +20,8 @@ import numpy as np
 from nvir.interp.layout import Array, align_up
 
 GUARD = 256
+NEAR = 1 << 32  # bytes behind an allocation up to which an address counts as having left it
+PARAMETERS = "param block"  # the allocation that no pointer arithmetic leads out of
 
 
 class Fault(Exception):
@@ -139,8 +141,10 @@ class Arena(ByteRegion):
         offset = int(offsets[at])
         what = "store" if write else "load"
         k = bisect.bisect_right(self.starts, offset) - 1
+        while k >= 0 and offset >= self.ends[k] and self.allocations[k].name == PARAMETERS:
+            k -= 1
         near = ""
-        if k >= 0 and offset < self.ends[k] + (1 << 20):
+        if k >= 0 and offset < self.ends[k] + NEAR:
             a = self.allocations[k]
             size = a.end - a.start
             near = f", byte {offset - a.start} of {a.name} of {size} bytes"

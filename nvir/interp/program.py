@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from nvir.interp.layout import Array, MemoryLayout, Windows, parameter_layout
 from nvir.interp.leaves import real
-from nvir.interp.memory import Arena
+from nvir.interp.memory import PARAMETERS, Arena
 from nvir.interp.plan import FunctionPlan
 from nvir.interp.rows import Rows
 from nvir.ir import Function, LaunchError, Module, Param, Unsupported, Variable
@@ -89,6 +90,24 @@ class Program:
         loc = None if i is None else getattr(real(i), "loc", None)
         files = {number: name for number, name, *_ in self.module.debug.files}
         return f"{files[loc.file]}:{loc.line}" if loc is not None and loc.file in files else ""
+
+    def place_of(self, i: Any) -> tuple[str, int, int]:
+        """(file, line, column) of an instruction in the text that was given: the source where that
+        was compiled, else the text that was read; the line 0 where it has none."""
+        i, module = real(i), self.module
+        sources = {number: name for number, name, *_ in module.debug.files}
+        if module.name in sources.values():  # what was read is the compiler's, not the user's
+            found = i.loc is not None and sources.get(i.loc.file) == module.name
+            return module.name, *((i.loc.line, i.loc.col) if found else (0, 0))
+        name, lines = module.lines or (module.name, (module.text or "").splitlines())
+        if not 0 < i.line <= len(lines):
+            return module.name, 0, 0
+        word = re.compile(rf"(?<![\w.%$]){re.escape(i.form.spelling)}(?![\w.])")
+        same = [x for x in i.block.function.instructions()
+                if x.line == i.line and x.form.spelling == i.form.spelling]
+        columns = [m.start() + 1 for m in word.finditer(lines[i.line - 1])]
+        at = columns[same.index(i)] if len(columns) == len(same) else 1
+        return name, i.line, at
 
     def _place_functions(self) -> None:
         for k, f in enumerate(self.module.functions):
@@ -190,7 +209,7 @@ class Program:
 
     def place_parameters(self) -> None:
         layout = parameter_layout(self.signature)
-        base = self.arena.allocate("param block", max(layout.size, 1), 256, True)
+        base = self.arena.allocate(PARAMETERS, max(layout.size, 1), 256, True)
         self.params = {p: base + at for p, at in layout.offsets.items()}
 
     def set_parameters(self, data: bytes) -> None:

@@ -511,6 +511,7 @@ class Wave:
             line=getattr(i, "line", 0) or None,
             address=None if fault is None else fault.address,
             source=self.program.source_of(i),
+            place=("", 0, 0) if i is None else self.program.place_of(i),
         ) from fault
 
     def _others(self) -> str:

@@ -135,7 +135,11 @@ class PassError(NvirError):
 
 
 class LaunchError(NvirError):
-    """A kernel did something wrong while running: names kernel, thread, instruction, address."""
+    """A kernel did something wrong while running: names kernel, thread, instruction, address.
+
+    `line` is that of the text that was read, `place` the file, line and column in what the user
+    gave; the line 0 where nobody knows it.
+    """
 
     def __init__(
         self,
@@ -148,10 +152,11 @@ class LaunchError(NvirError):
         line: int | None = None,
         address: int | None = None,
         source: str = "",
+        place: tuple[str, int, int] = ("", 0, 0),
     ) -> None:
         self.message, self.kernel, self.cta, self.thread = message, kernel, cta, thread
         self.instruction, self.line, self.address = instruction, line, address
-        self.source = source
+        self.source, self.place = source, place
         parts = [message]
         if kernel:
             parts.append(f"kernel {kernel}")

@@ -26,7 +26,15 @@ import attrs
 
 from nvir.analysis.analyses import Analyses
 from nvir.ir import Block, Function, Module, bulk, successors
-from nvir.ir.errors import NvirError, ParseError, PassError, Unsupported, VerifyError, expect
+from nvir.ir.errors import (
+    Diagnostic,
+    NvirError,
+    ParseError,
+    PassError,
+    Unsupported,
+    VerifyError,
+    expect,
+)
 from nvir.ir.text.trace import note, within
 from nvir.ir.verify import verify
 from nvir.passes.context import Context
@@ -34,7 +42,7 @@ from nvir.passes.crash import save_crash
 from nvir.passes.dump import Dumps, PrintChanged
 from nvir.passes.knobs import Knobs, Policy
 from nvir.passes.phases import pass_names
-from nvir.passes.pipeline import Pipeline, Step, parse_pipeline
+from nvir.passes.pipeline import Pipeline, Step, nearest, parse_pipeline
 from nvir.passes.registry import Pass
 from nvir.passes.remarks import Remarks
 from nvir.passes.statistics import Timing
@@ -209,6 +217,7 @@ class _Run:
     def _step(self, step: Step) -> None:
         ctx, pass_ = self.ctx, step.pass_
         ctx.pass_, ctx.options, ctx.function = pass_, step.options, None
+        self._find_loop(step)
         done = _Done(step, [])
         run, watched = pass_.run, self.settings.check or self.dumps.wants(pass_.name)
         always = self.settings.opt_bisect_limit is None and pass_.name not in self.skipped
@@ -231,6 +240,21 @@ class _Run:
         if self.settings.verify_each and done.functions:
             verify(self.module)
         self.done.append(done)
+
+    def _find_loop(self, step: Step) -> None:
+        """Hold the loop that an option names to be there."""
+        name = getattr(step.options, "loop", "")
+        if not name:
+            return
+        known = []
+        for f in _bodies(self.module):
+            if f.cfg_state != "fresh":
+                f.analyze_cfg()
+            known += [str(x.header.name) for x in Analyses.of(f).loops]
+        if name not in known:
+            there = nearest(name, known) if known else "; there are none"
+            message = f"pass '{step.pass_.name}': there is no loop '{name}'{there}"
+            raise ParseError(Diagnostic(message, "<pipeline>"))
 
     def _allowed(self, pass_: Pass, unit: str) -> bool:
         if pass_.required:

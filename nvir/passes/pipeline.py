@@ -18,6 +18,7 @@ import difflib
 import functools
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, NoReturn
 
 import attrs
@@ -136,6 +137,7 @@ def check_order(
     ]
 
 
+LISTED = 100  # names of which the nearest is told
 _LEAD = re.compile(r"\s*(?:-Xcicc\s+)?(?P<open>[\"']?)(?:--?passes?=)(?P<inner>[\"']?)|\s*")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _VALUE = re.compile(r"[^;>,<\s]*")
@@ -262,8 +264,9 @@ class _PipelineReader:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean …?` with the closest names, else what there is; "" where nothing is."""
-    names = sorted(known)
+    """`; did you mean …?` with the closest names, else what there is; "" where nothing is. Of many
+    names the first alone are looked at."""
+    names = sorted(islice(known, LISTED))
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if near:
         return "; did you mean " + " or ".join(f"'{n}'" for n in near) + "?"

@@ -33,7 +33,7 @@ def test_the_result_is_summarised() -> None:
 def test_what_goes_wrong_names_the_file() -> None:
     result = nvir(*BASE, *ARGS[:-1], "ones:f32[5]")
     assert result.exit_code == 1
-    assert f"{SAXPY}: load of 4 bytes out of bounds" in result.output
+    assert f"{SAXPY}:54:2: error: load of 4 bytes out of bounds" in result.output
 
 
 def test_arrays_are_saved_and_read_again(tmp_path: Path) -> None:
@@ -147,6 +147,9 @@ def test_random_arrays_have_a_seed() -> None:
         (("--arg", "90", *ARGS[2:]), 1, "load of 4 bytes out of bounds"),
         ((*ARGS, "--max-steps", "3"), 1, "more than 3 steps; --max-steps allows more"),
         ((*ARGS, "--max-seconds", "0"), 1, "processor time; --max-seconds allows more"),
+        ((*ARGS, "--max-seconds", "nan"), 2, "'--max-seconds': nan is no number of seconds"),
+        ((*ARGS, "--max-seconds", "inf"), 2, "'--max-seconds': inf is no number of seconds"),
+        ((*ARGS, "--max-seconds", "-1"), 2, "'--max-seconds': -1.0 is not in the range"),
         ((*ARGS, "--max-bytes", "399"), 2, "takes 200 bytes of 199 that are left; --max-bytes"),
         ((*ARGS, "--max-bytes", "800"), 1, "bytes of memory; max_bytes is 800: --max-bytes"),
         ((*ARGS, "--grid", "1,65536"), 1, "(2147483647, 65535, 65535) is the largest"),

@@ -73,6 +73,21 @@ def test_leaving_a_buffer_is_told_with_its_place(access: str, message: str) -> N
         assert e.value.thread == (8, 0, 0)
 
 
+def test_far_behind_a_buffer_is_told_of_the_buffer_and_never_of_the_parameters() -> None:
+    """Parameters lie behind the buffers, and no pointer leads to them."""
+    with pytest.raises(LaunchError, match=r"byte 1000000 of buffer of p0 of 32 bytes,"):
+        run("st.global.u32 [%d0+1000000], 1;", words(8))
+    with pytest.raises(LaunchError, match=r"byte 999488 of buffer of p1 of 32 bytes,"):
+        run("st.global.u32 [%d0+1000000], 1;", words(8), words(8))
+
+
+def test_the_place_of_a_fault_is_that_of_its_instruction() -> None:
+    with pytest.raises(LaunchError) as e:
+        run("st.global.u32 [%d0], 1; st.global.u32 [%d0+32], 1; st.global.v2.u32 [%d0], {1, 2};",
+            words(8))
+    assert e.value.place == ("<text>", 12, 25)
+
+
 def test_the_null_pointer() -> None:
     with pytest.raises(LaunchError, match="out of bounds") as e:
         run("mov.u64 %d1, 0; ld.global.u32 %r1, [%d1];", words(1))

@@ -10,6 +10,7 @@ import pytest
 import nvir
 from nvir.analysis.analyses import Analyses
 from nvir.ir.cfg import successors
+from nvir.ir.errors import ParseError
 from nvir.passes.driver import Driver, Settings
 from nvir.passes.loop.simplify.plain_test import plain_test
 from tests.effort import effort
@@ -250,3 +251,13 @@ def test_accesses_of_one_object_cost_no_more_each_where_there_are_more(name):
 
     work(20)
     assert work(400) < 5 * work(100)
+
+
+@pytest.mark.parametrize("name", ["loop-version", "loop-vectorize-memory"])
+def test_a_loop_that_is_asked_for_has_to_be_there(name: str) -> None:
+    module = nvir.read_ptx(SUM)
+    before = str(module)
+    with pytest.raises(ParseError, match=f"pass '{name}': there is no loop 'M'; there are L"):
+        nvir.run_passes(module, f"{name}<loop=M>")
+    assert str(module) == before
+    assert list(nvir.run_passes(module, f"{name}<loop=L>"))

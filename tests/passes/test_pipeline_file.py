@@ -86,6 +86,7 @@ WRONG = {
     "no interval": (document(HAND, ii="x"), '"ii" has to be an integer'),
     "interval 0": (document(HAND, ii=0), "1 or more"),
     "no loop": (document(HAND, loop="M"), "k has no loop M"),
+    "no function": (document(HAND, function="q"), "there is no function q with a body"),
     "number": (changed(0, (40, "ld.global.nc.u32", 0)), "none of number 40"),
     "spelling": (changed(0, (0, "ld.global.u32", 0)), "is ld.global.nc.u32, not ld.global.u32"),
     "negative": (changed(0, (0, "ld.global.nc.u32", -1)), "before cycle 0"),

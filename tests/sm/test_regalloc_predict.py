@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from corpus import examples
 from hypothesis import given, settings
@@ -9,8 +11,9 @@ from hypothesis import strategies as st
 from kernels import random_kernel
 
 import nvir
+from benchmarks import limits
 from nvir.analysis.liveness import liveness
-from nvir.assembler.regalloc import predict
+from nvir.assembler.regalloc import live, predict
 from nvir.assembler.regalloc.lowering.lower import lower
 from nvir.assembler.regalloc.regions import chain
 from nvir.assembler.regalloc.targets import register_limit, targets
@@ -54,6 +57,32 @@ def test_arithmetic_on_parameters_is_uniform_and_on_thread_numbers_is_not() -> N
 def test_what_a_store_reads_is_in_a_vector_register() -> None:
     made = registers_of(kernel("add.u32 %r3, %r1, 1; st.global.u32 [%rd1], %r3;"))
     assert made["%r3"]
+
+
+def test_live_sets_are_found_some_values_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = nvir.read_ptx(limits.nest(12))["k"]
+    f.analyze_cfg()
+
+    def sets() -> list[tuple[set[int], set[int]]]:
+        return [(r.live_in, r.live_out) for r in lower(f, liveness(f), {}, True).code.regions]
+
+    whole = sets()
+    monkeypatch.setattr(live, "AT_ONCE", 1)
+    assert sets() == whole
+
+
+def test_the_memory_of_live_sets_grows_as_the_function_does() -> None:
+    def peak(n: int) -> int:
+        f = nvir.read_ptx(limits.loops(n))["k"]
+        f.analyze_cfg()
+        made = lower(f, liveness(f), {}, True)
+        tracemalloc.start()
+        live.find_live_sets(made)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    assert peak(3200) < 10 * peak(400)
 
 
 def test_a_division_ends_a_block_of_the_machine_s() -> None:

@@ -140,11 +140,11 @@ class Options:
 
 
 def run(function: Function, ctx: Context) -> bool:
-    if not function.back_edges:
-        return False
     work = _Pipeliner(function, ctx)
     if ctx.options.schedule:
         return work.by_file(read_schedules(ctx.options.schedule))
+    if not function.back_edges:
+        return False
     known = ctx.analyses(function)
     changed = False
     for header in [x.header for x in ctx.asked(known.loops)]:
@@ -215,7 +215,10 @@ class _Pipeliner:
         """Pipeline the loops that a file names. Raises ParseError where it does not fit."""
         changed = False
         known = self.ctx.analyses(self.function)
+        names = {str(f.name) for f in self.ctx.module.functions if f.blocks}
         for given in schedules:
+            if given.function not in names:
+                raise given.wrong(f"there is no function {given.function} with a body")
             if given.function != str(self.function.name):
                 continue
             loop = next(

@@ -88,8 +88,9 @@ class Vectorized:
 def run(function: Function, ctx: Context) -> bool:
     if not function.back_edges:
         return False
-    headers = [x.header for x in ctx.analyses(function).loops if x.is_innermost]
-    wanted = [h for h in headers if ctx.options.loop in ("", str(h.name))]
+    name = ctx.options.loop
+    wanted = [x.header for x in ctx.analyses(function).loops
+              if (str(x.header.name) == name if name else x.is_innermost)]
     return sum(vectorize(h, ctx) is not None for h in wanted) > 0
 
 
