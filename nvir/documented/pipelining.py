@@ -166,7 +166,10 @@ def operand_classes(
     """Of each instruction; a first source that was annotated has that class, one that no
     instruction makes the class of its register."""
     said = {(a.instruction, a.index): a.latency_class for a in annotated}
-    return {i: OperandClasses(_own_class(i, profile), _source_class(i, said)) for i in body}
+    made = {i: OperandClasses(_own_class(i, profile), _source_class(i, said)) for i in body}
+    known = sorted({code for of in made.values() for code in (of.result, of.source)})
+    note("LAT-02", "1 meaning", {code: CLASSES[code].meaning for code in known}, classes=known)
+    return made
 
 
 def _own_class(i: Instruction, profile: Profile) -> int:
@@ -357,6 +360,8 @@ def machine_classes(
 @step("SWP-11", "4 ResMII", "graph")
 def resources(graph: DependenceGraph, classes: Sequence[int], machine: Profile) -> int:
     """The pipe counters against the widths: by `classes` where they are given."""
+    note("SWP-13", "4 widths", {name: p.units for name, p in machine.pipes.items()},
+         by_class=bool(classes))
     return class_resource_bound(classes, machine) if classes else minimum_ii(graph).res_mii
 
 

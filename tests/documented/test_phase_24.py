@@ -138,9 +138,9 @@ def test_the_steps_run_in_order_and_each_reads_the_one_before():
     found, trace = slots_of(text_of(SUM))
     rows = list(dict.fromkeys(e.step for e in trace if e.step[0].isdigit()))
     assert rows == ["0 VerifyStride", "1 wrapper: the opcode changed", "1 annotate", "1 class",
-                    "1 family", "1 class of a register", "1 no family",
+                    "1 family", "1 class of a register", "1 no family", "1 meaning",
                     "1 classes of operands 0 and 1", "2 divergent exit", "2 feasibility", "2 flags",
-                    "3 class to pipe", "3 stall", "3 graph", "4 RecMII", "4 ResMII",
+                    "3 class to pipe", "3 stall", "3 graph", "4 RecMII", "4 widths", "4 ResMII",
                     "4 MII", "5 slots"]
     (event,) = trace.of("SWP-08")
     assert event.outcome == -(-event.inputs["latency"] // event.inputs["distance"]) > 0
@@ -362,8 +362,8 @@ def test_a_barrier_is_found_by_feasibility_after_the_steps_before_it(barrier):
     steps = list(dict.fromkeys(f"{e.row} {e.step}" for e in trace if e.row[:3] == "SWP"))
     assert steps == [
         "SWP-14 several blocks", "SWP-20 0 VerifyStride", "SWP-19 1 wrapper: the opcode changed",
-        "SWP-03 1 annotate", "SWP-16 2 divergent exit", "SWP-06 2 rejected", "SWP-04 2 feasibility",
-        "SWP-19 phase 24", "SWP-01 not pipelined"]
+        "SWP-03 1 annotate", "SWP-16 2 divergent exit", "SWP-06 2 rejected", "SWP-17 2 barrier",
+        "SWP-04 2 feasibility", "SWP-19 phase 24", "SWP-01 not pipelined"]
     assert trace.of("SWP-06")[0].outcome == "REJECT (60)"
     (product,) = [e for e in trace.of("LAT-01") if e.inputs["opcode"] == "fma"][:1]
     given = product.inputs

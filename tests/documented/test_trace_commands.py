@@ -171,8 +171,8 @@ declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
     lines = traced(tmp_path, text, "opt", "-p", "lower-aggr-copies", name="k.ll")
     rows = [x.split()[0] for x in lines if x.startswith("MEM-")]
     assert rows[rows.index("MEM-03"):] == [
-        "MEM-03", "MEM-25", "MEM-05", "MEM-04", "MEM-08", "MEM-12", "MEM-13", "MEM-15", "MEM-15",
-        "MEM-16", "MEM-18", "MEM-01"]
+        "MEM-03", "MEM-25", "MEM-05", "MEM-04", "MEM-08", "MEM-12", "MEM-13", "MEM-24", "MEM-11",
+        "MEM-15", "MEM-15", "MEM-16", "MEM-18", "MEM-01"]
 
 
 def test_an_event_has_all_values_and_its_line_some():
@@ -407,7 +407,8 @@ def test_assembly_that_is_not_volatile_is_told_once_by_its_number(tmp_path):
     for volatile, told in (("", "0xE9F"), (" volatile", None)):
         lines = traced(tmp_path, source.format(text.format(volatile)), "compile", name="k.cu")
         rows = [x.split()[0] for x in lines if x.startswith("ASM-")]
-        assert rows == ["ASM-02", "ASM-03", "ASM-16", "ASM-11", "ASM-18",
+        assert rows == ["ASM-05", "ASM-09", "ASM-02", "ASM-03", "ASM-16", "ASM-12", "ASM-11",
+                        "ASM-18",
                         *["ASM-19"] * (1 + bool(told)), "ASM-20", "ASM-22", "ASM-01"]
         warnings = [x for x in lines if "warning" in x and not x.startswith("ASM")]
         assert len(warnings) == bool(told)

@@ -12,7 +12,7 @@ from typing import Literal
 
 import attrs
 
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import note, step
 from nvir.sm.origin import Origin
 
 PassId = Literal[0, 1, 2, 3]
@@ -163,6 +163,12 @@ def block_policy(
     """
     if literal and pass_id not in INSTANCES[min(level, 2)]:
         return Policy381.SKIP
+    made = _of_value(value, pass_id, inner, literal)
+    note("LIC-04", "knob 381", made, value=value, pass_id=pass_id, literal=literal)
+    return made
+
+
+def _of_value(value: int | None, pass_id: int, inner: bool, literal: bool) -> Policy381:
     if value is None or value == UNSET:
         return Policy381.HOIST
     if literal:

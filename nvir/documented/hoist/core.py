@@ -215,7 +215,11 @@ class Core:
         if mode == "conservative":
             legal = {i for i in legal if not is_fetch(i.form)}
         loads = {i for i in legal if i.form.space == "const"}
-        return legal - {i for i in loads if not self._takes_const(i, region.loop)}
+        taken = {i for i in loads if self._takes_const(i, region.loop)}
+        if loads:
+            note("LIC-33", "constant loads", [i for i in region.invariant if i in taken],
+                 loads=[i for i in region.invariant if i in loads])
+        return legal - (loads - taken)
 
     def _takes_const(self, i: Instruction, loop: Loop) -> bool:
         """Whether a constant load may leave, by the CBO knobs."""
@@ -266,6 +270,8 @@ def latencies(ctx: Context, noop: Callable[[Form], bool]) -> Latencies:
             constant = i.form.reads and i.form.space in ("const", "param")
             unit = ctx.profile.operation("LDC").unit if constant else unit_of(i, ctx.profile)
             cycles = unit_cycles(ctx.profile, code, unit)
+            note("LAT-08", "cycles of a class", cycles, opcode=i.form.spelling, unit=unit,
+                 **{"class": code})
             found = known[i.form] = cycles, waits
         return found
 

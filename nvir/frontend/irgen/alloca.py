@@ -47,6 +47,9 @@ def create_alloca(g: IRGenState, t: Type, name: str, size: int, natural: int,
     align = alloca_align(size, natural)
     note("FN-21", "temporary", f"align {align}", name=name, size=size, natural=natural)
     b = g.builder
+    here = count is not None or g.allocapt is None
+    note("FN-04", "place", "where code is built" if here else "before the marker", name=name,
+         count=count)
     if count is not None or g.allocapt is None:
         one = constant(I32, 1) if count is None else count
         return b.insert("alloca", (one,), pointer(), name, (t, align))

@@ -50,11 +50,11 @@ def _skeleton(g: IRGenState, decl: Function, function: IRFunction, abi: ABI) -> 
     _did(g, decl, "metadata", "a kernel" if decl.attributes.kernel else "a function")
     if decl.attributes.section:
         function.aux = {**(function.aux or {}), "section": decl.attributes.section}
-    _did(g, decl, "section", decl.attributes.section or "none")
+    _did(g, decl, "section", decl.attributes.section or "none", "FN-07")
     g.at(decl.place)
-    _did(g, decl, "entry", function.entry)  # made with the state, whose builder stands in it
+    _did(g, decl, "entry", function.entry, "FN-02")  # made with the state, as its builder
     insert_marker(g)
-    _did(g, decl, "allocapt", "first in entry")
+    _did(g, decl, "allocapt", "first in entry", "FN-03")
     g.return_block = g.new_block("return")
     _did(g, decl, "return", g.return_block)
     if is_void(result):
@@ -67,17 +67,19 @@ def _skeleton(g: IRGenState, decl: Function, function: IRFunction, abi: ABI) -> 
     note("FN-05", "return slot", slot, result=result, sret=abi.sret)
     _did(g, decl, "retval", slot)
     g.return_align = 0 if is_void(result) else align_of(result)
-    _did(g, decl, "alignment", g.return_align)
+    _did(g, decl, "alignment", g.return_align, "FN-06")
     _did(g, decl, "insertion", g.builder.block)  # in entry still: allocas stand at the marker
 
 
-def _did(g: IRGenState, decl: Function, name: str, outcome: object) -> None:
-    """Note one of the ten steps of a function."""
+def _did(g: IRGenState, decl: Function, name: str, outcome: object, row: str = "FN-01") -> None:
+    """Note one of the ten steps of a function, by its own row where it has one."""
     g.trace.append(name)
-    note("FN-01", f"{len(g.trace)} {name}", outcome, function=decl.name)
+    note(row, f"{len(g.trace)} {name}", outcome, function=decl.name)
 
 
 # ---------------------------------------------------------------------- prolog
+
+MISMATCH = "Argument mismatch in generation function prolog!"
 
 
 def emit_prolog(g: IRGenState, decl: Function, function: IRFunction, abi: ABI,
@@ -91,10 +93,13 @@ def emit_prolog(g: IRGenState, decl: Function, function: IRFunction, abi: ABI,
         cursor = 1
     wanted = cursor + len(decl.params)
     if len(arguments) != wanted or len(abi.params) != len(decl.params):
-        raise Refused("Argument mismatch in generation function prolog!", decl.place)
+        note("FN-10", "prolog", f"refused: {MISMATCH}", arguments=len(arguments), wanted=wanted)
+        raise Refused(MISMATCH, decl.place)
     for p, passing in zip(decl.params, abi.params, strict=True):
         argument = arguments[cursor]
         argument.name = parameter_name(p)
+        if p.this or not p.name:
+            note("FN-20", "name", argument.name, this=p.this)
         note("FN-09", "prolog", Brief(
             f"{passing.kind.name} argument {cursor} of {argument.type}",
             {"kind": passing.kind, "argument": cursor, "type": str(argument.type)},
@@ -219,6 +224,7 @@ def remove_unreachable(function: IRFunction) -> None:
     dead = [b for b in function.blocks if b not in reached]
     if not dead:
         return
+    note("FN-22", "blocks that nothing leads to", "removed", blocks=dead)
     for b in dead:
         for s in successors(b):
             if s in reached:

@@ -389,7 +389,7 @@ def _call(i: Instruction, f: Function) -> str | None:
     if callee.name.startswith(_COPIES) and i._operands and (
         getattr(i._operands[0].type, "space", 0) == CONSTANT_SPACE
     ):
-        return "memmove/memcpy cannot target constant address space"
+        return TO_CONSTANT
     if len(i._operands) != len(params) and not (variadic and len(i._operands) > len(params)):
         return f"the call passes {len(i._operands)} arguments, {callee.name} takes {len(params)}"
     for v, p in zip(i._operands, params, strict=False):
@@ -423,6 +423,7 @@ def _assembly(i: Instruction, asm: InlineAsm) -> str | None:
     return f"there is no output {tied[0]} of the assembly" if tied else None
 
 
+TO_CONSTANT = "memmove/memcpy cannot target constant address space"
 _COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
 
 

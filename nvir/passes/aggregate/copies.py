@@ -37,6 +37,7 @@ from nvir.passes.aggregate.plan import ELEMENTS, CopyPlan, Piece
 
 IN_FLIGHT = 4  # loads of a memcpy before their stores: more take the registers of other warps
 COMMA_NAME = "dst.memmove.gep,unroll"  # so in the real binary
+PLAIN_NAME = COMMA_NAME.replace(",", ".")
 
 
 @attrs.frozen
@@ -174,6 +175,8 @@ class _CopyWriter:
             else:
                 self.one(done, plan.paths == "reverse")
             cut.place(done)
+            note("MEM-24", "what follows", done, loc=self.b.loc)
+        note("MEM-11", "names", COMMA_NAME if r.comma else PLAIN_NAME, comma=r.comma)
         set_alignments("stores", r.to_align, self.stores)
         if r.source is not None:
             set_alignments("loads", r.source_align, self.loads)
@@ -426,7 +429,7 @@ class _CopyWriter:
         if n != self.plan.unit:
             name = "i8dst" if n == 1 else "remdst"
         elif r.label == "memmove":
-            name = COMMA_NAME if r.comma else COMMA_NAME.replace(",", ".")
+            name = COMMA_NAME if r.comma else PLAIN_NAME
         else:
             name = f"dst.{r.label}.gep.unroll"
         q = self.address(r.to, at, n, name)

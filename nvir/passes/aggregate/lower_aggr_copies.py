@@ -29,6 +29,7 @@ from nvir.ir.nvvm import Builder
 from nvir.ir.nvvm_values import NvvmCall
 from nvir.ir.text.trace import note, step, within
 from nvir.ir.types import PointerType, pointer
+from nvir.ir.verify.nvvm import TO_CONSTANT
 from nvir.passes.aggregate import func_args, split, stack
 from nvir.passes.aggregate.copies import Request, lower
 from nvir.passes.aggregate.cutting import Cut
@@ -166,7 +167,8 @@ def _one(cut: Cut, i: Instruction, kind: str, what: CopyLimits, ctx: Context) ->
         size = int(length.value or 0) & ((1 << length.type.bits) - 1)  # lengths have no sign
     if address_space(to, what.params_are_local) == CONSTANT:
         name, text = str(cut.block.function.name), str(i).strip()
-        raise VerifyError("memmove/memcpy cannot target constant address space", name, text)
+        note("MEM-21", "target", f"refused: {TO_CONSTANT}", kind=kind)
+        raise VerifyError(TO_CONSTANT, name, text)
     fill = kind == "memset"
     if not what.bytewise:
         for p in (to,) if fill else (to, second):

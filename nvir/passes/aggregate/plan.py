@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 import attrs
 
-from nvir.ir.text.trace import step
+from nvir.ir.text.trace import note, step
 from nvir.ir.types import I8, I16, I32, Type, vector
 from nvir.passes.aggregate.objects import Order
 
@@ -102,8 +102,13 @@ def make_plan(
 ) -> CopyPlan:
     """`align` is the smaller alignment of the operands; `order` what is known of where they lie."""
     unit = element(align & -align, limits.bytewise and not limits.wide)
+    note("MEM-14", "element", f"{ELEMENTS[unit]}", bytewise=limits.bytewise, wide=limits.wide)
     paths, why = _paths(kind, order, limits)
     unrolled = size is not None and size // unit <= limits.unroll
+    note("MEM-22", "elements and limit", "unrolled" if unrolled else "a loop",
+         elements=None if size is None else size // unit, unroll=limits.unroll)
+    if kind == "memcpy":
+        note("MEM-19", "memcpy", "as memmove" if paths == "both" else paths, forward=why)
     held = unrolled and paths == "both" and limits.held and not limits.bytewise \
         and (size or 0) <= HELD
     if held:

@@ -116,6 +116,7 @@ def run(function: Function, ctx: Context) -> bool:
         return False
     if guard(function, ctx) <= tables.BLOCKS.value:
         return False
+    note("LIC-01", "pass", tables.NAMES[pass_id], pass_id=pass_id)
     nest = Nest(function)
     decisions = decide(function, ctx, pass_id, nest)
     moving = ctx.knob("mover-enable")
@@ -189,6 +190,9 @@ def _decide(loop: Loop, nest: Nest, by: Hoisting, ctx: Context, pass_id: int) ->
     stay = (*region.stay, *(_effects(region) if by.literal else ()))
     if by.literal and stay:
         note("LIC-26", "stays", {s.instruction: s.why.value for s in stay}, loop=loop)
+        bound = [s.instruction for s in stay if s.why in (Blocked.CONDITIONAL, Blocked.CONVERGENT)]
+        if bound:
+            note("LIC-34", "stays with its lanes, or its path", "stays", items=bound)
     if not region.invariant:
         if by.literal:  # as noted the stages run before anything is known
             by.hoist(region, block)

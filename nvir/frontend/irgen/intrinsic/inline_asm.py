@@ -95,6 +95,10 @@ _PIECE = re.compile(
     r"(?P<dollar>\$)|(?P<percent>%%)|(?P<uid>%=)|(?P<name>%\[)|%(?P<modifier>[A-Za-z])?(?P<index>\d+)"
 )
 
+_LITERAL = {  # what stands in the text for a piece that is no operand, and its row
+    "dollar": ("ASM-03", "$$"), "percent": ("ASM-04", "%"), "uid": ("ASM-06", "${:uid}"),
+}
+
 
 @step("ASM-02", "1 template", "template")
 def parse_template(template: str, s: Asm | None = None) -> list[AsmFragment]:
@@ -116,23 +120,31 @@ def parse_template(template: str, s: Asm | None = None) -> list[AsmFragment]:
     for m in _PIECE.finditer(template):
         literal(template[at : m.start()])
         at = m.end()
-        if m["dollar"]:
-            literal("$$")
-        elif m["percent"]:
-            literal("%")
-        elif m["uid"]:
-            literal("${:uid}")
+        kind = str(m.lastgroup)
+        if kind in _LITERAL:
+            row, text = _LITERAL[kind]
+            note(row, "1 part", text, found=m[0])
+            literal(text)
         elif m["name"]:
+            note("ASM-07", "1 part", f"refused: {_SYMBOLIC}", found=m[0])
             raise Refused(_SYMBOLIC, place)
         else:
             k = int(m["index"])
             if operands is not None and k >= len(operands):
                 raise IRGenError(f"no operand {m[0]} in inline assembly", place)
             if operands is not None and operands[k].constraint.lstrip("=+&") == "C":
-                literal(text_of(operands[k]).replace("$", "$$"))
+                text = text_of(operands[k]).replace("$", "$$")
+                note("ASM-10", "1 part", text, found=m[0])
+                literal(text)
             else:
-                out.append(AsmFragment("", k, m["modifier"] or ""))
+                modifier = m["modifier"] or ""
+                note("ASM-08" if modifier else "ASM-05", "1 part", f"operand {k}", found=m[0],
+                     modifier=modifier)
+                out.append(AsmFragment("", k, modifier))
     literal(template[at:])
+    left = [w for m in re.finditer(r"%\S*", _PIECE.sub("", template)) if (w := m[0])]
+    if left:
+        note("ASM-09", "1 literal text", left, template=template)
     return out
 
 
@@ -190,6 +202,7 @@ def _letter(o: AsmOperand) -> str:
     """The one letter of an operand's constraint; others are refused with their place."""
     letters = o.constraint.lstrip("=+").removeprefix("&")
     if letters.isdigit():
+        note("ASM-14", "3 tied", f"refused: {_TIED}", constraint=o.constraint)
         raise Refused(_TIED, o.place)
     if letters not in _TAG_OF:
         raise IRGenError(f"unknown asm constraint '{o.constraint}'", o.place)
@@ -221,23 +234,26 @@ def _output(g: IRGenState, o: AsmOperand, made: _Operands, k: int) -> None:
     early = "&" if o.constraint[1:2] == "&" else ""
     if row.memory:
         made.constraints.append(f"=*{early}{row.letters}")
+        note("ASM-12", "3 output", made.constraints[-1], constraint=o.constraint, number=k)
         made.arguments.append(generic(g, place.pointer))
         return
     t = _slot(g, o, letter)
     made.constraints.append(f"={early}{row.letters}")
+    note("ASM-12", "3 output", made.constraints[-1], constraint=o.constraint, number=k)
     made.destinations.append((place, t))
     if o.constraint[0] == "+":
-
-        made.tied.append((str(len(made.destinations) - 1), _as(g, load(g, place), t)))
+        tied = str(len(made.destinations) - 1)
+        note("ASM-13", "3 read and written", f"an input tied to {tied}", constraint=o.constraint)
+        made.tied.append((tied, _as(g, load(g, place), t)))
 
 
 def _input(g: IRGenState, o: AsmOperand, made: _Operands) -> None:
-
     if o.constraint[:1] in ("=", "+"):
         raise IRGenError(f"asm input with the constraint '{o.constraint}'", o.place)
     letter = _letter(o)
     row = constraint(_TAG_OF[letter])
     if letter == "C":
+        note("ASM-15", "3 text operand", f"no value, constraint {row.letters}", tag=_TAG_OF[letter])
         made.constraints.append(row.letters)
         made.arguments.append(undef(ty.I32))
         return

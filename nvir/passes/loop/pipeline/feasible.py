@@ -123,6 +123,8 @@ def feasible(block: Block, *, parts: bool, together: bool = False) -> Finding:
         found = check(i, parts=parts, together=together)
         if found.reason is not None:
             note("SWP-06", "2 rejected", found.code, instruction=i, reason=found.reason.name)
+            if found.reason is Obstacle.BARRIER:
+                note("SWP-17", "2 barrier", "crosses no stage: rejected", instruction=i)
             return attrs.evolve(found, what=i.form.spelling)
     return Finding(Feasibility.ACCEPT)
 

@@ -227,6 +227,8 @@ def _run(function: Function, ctx: Context) -> bool:
          failed=record.failed, non_unrolled=record.non_unrolled)
     note("UNR-02", "run", "each loop is decided and done", loops=decided)
     note("UNR-02", "clean-up", "the decisions are dropped", loops=decided)
+    note("UNR-51", "counts", {"partial": record.partial, "full": record.full,
+         "non-unrolled": record.non_unrolled}, total=record.total)
     ctx.remark(STATISTICS, partial=record.partial, non_unrolled=record.non_unrolled)
     return changed
 
@@ -309,6 +311,10 @@ def _plan(decision: UnrollDecision, ctx: Context) -> UnrollPlan:
 
 
 def _tell_rejections(ctx: Context, made: Planned) -> None:
+    rejected = [x for x in made.loops if made.decided[x.header].code is not None]
+    if rejected:
+        note("UNR-46", "codes", "recorded" if ctx.options.verbose else "not recorded",
+             asked=ctx.options.verbose, loops=rejected)
     if not ctx.options.verbose:
         return
     assert ctx.function is not None
