@@ -322,10 +322,18 @@ class DefinitionReader(Grammar):
             elif kind == "!invariant.load":
                 if made.form.name == "load":
                     made.form = nvvm_form(made.form.spelling + " invariant")
+            elif kind == "!nvir.was":
+                self._was(made, node, at)
             elif kind in KINDS or kind == "!range" or kind == "!callalign":
                 if held is None:
                     held = self.reader.metadata.node(node, at)
                 self._fact(made, kind, held, at)
+
+    def _was(self, made: Instruction, node: str, at: int) -> None:
+        """Take a row that is printed as another or without a flag."""
+        held = self.reader.metadata.node(node, at) if node[1:].isdigit() else None
+        if self.reader.is_own and isinstance(held, tuple) and held and isinstance(held[0], str):
+            made.form = nvvm_form(held[0])
 
     def _place_or_loop(self, made: Instruction, kind: str, node: str, at: int) -> None:
         if kind == "!dbg":

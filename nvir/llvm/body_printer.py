@@ -23,6 +23,8 @@ _MATH_FLAGS = frozenset(("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn
 _INTEGERS = re.compile(r"(?:<\d+ x )?i\d")  # as LLVM 7 has halves
 _PROMISES = frozenset((("disjoint",), ("nneg",)))
 # What an LLVM 7 lacks: `legalize` rewrites it or says that it cannot.
+WAS = "nvir.was"  # metadata: the row, where it is printed as another or loses a flag
+WITH_FLAGS = frozenset(("or", "zext", "trunc", "uitofp", "getelementptr", "icmp", "phi", "select"))
 NEW_ROWS = frozenset(("fneg", "freeze"))
 
 
@@ -191,6 +193,9 @@ class BodyPrinter:
         metadata = self.module.metadata
         if i.form.name == "load" and "invariant" in i.form.mods:
             out += f", !invariant.load {metadata.add('!{}')}"
+        if self.typed and i.form.mods and i.form.name in WITH_FLAGS and self._lost(i):
+            self.module.tells = True
+            out += f", !{WAS} {metadata.add(f'!{{!{quoted(i.form.spelling)}}}')}"
         if isinstance(i.aux, NvvmCall) and i.aux.callalign:
             words = ", ".join(f"i32 {k << 16 | n}" for k, n in enumerate(i.aux.callalign) if n)
             out += f", !callalign {metadata.add(f'!{{{words}}}')}"
@@ -217,6 +222,13 @@ class BodyPrinter:
             if f.name in ("getelementptr", "trunc"):
                 mods = [m for m in mods if m in ("inbounds",)]
         return " ".join((f.name, *mods))
+
+    def _lost(self, i: Instruction) -> bool:
+        """Whether the row is printed as another or without a flag that it has."""
+        mods = set(i.form.mods)
+        if i.form.name == "icmp":
+            return "samesign" in mods
+        return not mods <= set(self.head(i).split(" "))
 
     def _kept(self, i: Instruction) -> str:
         """A row whose promise the LLVM 7 has no word for: another that is equal by the promise,

@@ -23,7 +23,7 @@ from nvir.llvm.lexer import quoted, spelled
 from nvir.llvm.metadata import ATTRIBUTES
 from nvir.llvm.metadata_printer import MetadataPrinter
 from nvir.llvm.spell import Speller
-from nvir.llvm.stand_ins import SIGNATURE, STANDS_FOR
+from nvir.llvm.stand_ins import SIGNATURE, STANDS_FOR, signed
 
 DIALECTS = ("llvm7", "llvm20")
 # PTX's words for linkage, which builders of other levels use.
@@ -57,6 +57,7 @@ class _Printer:
         self.spell = Speller(typed=dialect == "llvm7")
         self.metadata = MetadataPrinter(module, self.spell)
         self._attributes: dict[tuple[Any, bool], str] = {}
+        self.tells = False  # of rows, operations and signatures that are printed as others
 
     def text(self) -> str:
         m = self.module
@@ -80,7 +81,8 @@ class _Printer:
         out += [*definitions, ""] if definitions else []
         out += symbols
         out += ["", *self.metadata.lines(), ""]
-        return "\n".join(out)
+        text = "\n".join(out)
+        return signed(text) if self.tells else text
 
     # ----------------------------------------------------------- variables
 
@@ -167,12 +169,14 @@ class _Printer:
         """What `legalize` had a function stand for, and its signature before, for the reader
         (stand_ins.py)."""
         if "stands_for" in aux:
+            self.tells = True
             return ((STANDS_FOR, _operation_text(aux["stands_for"])),)
         if "signature" not in aux or f.is_declaration:
             return ()
         result, params = aux["signature"]
         spell = Speller(typed=False)
         text = f"{spell.type(result)} ({', '.join(map(spell.type, params))})"
+        self.tells = self.tells or not spell.named
         return () if spell.named else ((SIGNATURE, text),)
 
     def attributes(self, attributes: tuple[Any, ...], parameter: bool) -> str:
@@ -206,6 +210,7 @@ def _operation_text(f: Function) -> str:
     """A function of one block as `i8 (ptr %0) { … }` in the text of LLVM itself."""
     assert f.module is not None
     printer = _Printer(f.module, "llvm20")
+    printer.metadata.add = str  # type: ignore[method-assign]  # a node stands in its place
     body = BodyPrinter(printer, f)
     params = ", ".join(f"{printer.spell.type(a.type)} {body.names[a]}" for a in f.arguments)
     lines = " ".join(line.strip() for line in body.body())

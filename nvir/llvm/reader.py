@@ -55,7 +55,7 @@ from nvir.llvm.grammar import UNSIZED, opaque_in
 from nvir.llvm.lexer import Stop, Text, name_in
 from nvir.llvm.linkage import BEFORE_FUNCTIONS, STARTERS, TOO_FAR, SymbolReader, symbol_name
 from nvir.llvm.metadata import Metadata, launch_attributes
-from nvir.llvm.stand_ins import restore
+from nvir.llvm.stand_ins import is_own, restore
 from nvir.llvm.variadic import lower_variadics
 
 MAX_ERRORS = 100
@@ -81,7 +81,7 @@ def read_ll(text_or_path: str | bytes | os.PathLike[str]) -> Module:
     """
     text, file = _text_of(text_or_path)
     with bulk():
-        reader = _ModuleReader(Text(text, file))
+        reader = _ModuleReader(Text(text, file), is_own(text))
         try:
             return reader.read()
         finally:
@@ -110,8 +110,9 @@ def _text_of(x: Any) -> tuple[str, str]:
 class _ModuleReader(SymbolReader):
     """One file on the way to a module."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: Text, is_own: bool = False) -> None:
         super().__init__(text)
+        self.is_own = is_own  # as nvir printed it
         self.module = Module(level="nvvm")
         self.aux: dict[str, Any] = {}
         self.metadata = Metadata(self, self.module)
@@ -187,7 +188,8 @@ class _ModuleReader(SymbolReader):
             self.module.functions.remove(f)
             self.module.order.remove(f)
         self.module.aux = self.aux or None
-        restore(self.module, read_ll)
+        if self.is_own:
+            restore(self.module, read_ll)
         self.module.lines = self.text.file, self.text.lines
         return self.module
 

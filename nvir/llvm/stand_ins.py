@@ -10,24 +10,43 @@
 
 The attribute says what the function is, whose body does the same in another compiler's words. A
 signature stays as it is where the function's address is used: calls through it are of that one.
+
+All this is believed of a text as it was printed, which its first line tells by a checksum: who
+changes the text, or has a tool that does, has the bodies.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import attrs
 
-from nvir.ir import CallInfo, Constant, Function, Instruction, Module, NvirError, Type, Value
+from nvir.ir import Argument, CallInfo, Constant, Function, Instruction, Module, NvirError, Type, Value
 from nvir.ir import types as ty
 from nvir.ir.nvvm import Builder, declare
 from nvir.ir.nvvm_values import symbols_of
-from nvir.ir.values import constant
-from nvir.llvm.spell import CASTS
+from nvir.ir.values import constant, undef
 
 STANDS_FOR, SIGNATURE = "nvir-stands-for", "nvir-signature"
+_MARK = "; printed by nvir, "
 Reader = Callable[[str], Module]
+# How a value is made one of the type that carries it, and back.
+_TO, _BACK = ("bitcast", "zext"), ("bitcast", "trunc")
+
+
+def signed(text: str) -> str:
+    """A text with the line that says that it is as it was printed."""
+    return f"{_MARK}{zlib.crc32(text.encode('utf-8', 'surrogateescape')):08x}\n{text}"
+
+
+def is_own(text: str) -> bool:
+    """Whether a text is as it was printed."""
+    if not text.startswith(_MARK):
+        return False
+    first, _, rest = text.partition("\n")
+    return signed(rest).partition("\n")[0] == first
 
 
 def restore(module: Module, read: Reader) -> None:
@@ -128,16 +147,18 @@ def _definition(f: Function, was: Function) -> None:
     for p, old in zip(f.arguments, was.arguments, strict=True):
         if p.type is old.type:
             continue
-        t, users = p.type, [*p.users]
+        t, recasts, users = p.type, _recasts(p, old.type), [*p.users]
         p.type = old.type
-        first = f.entry.first
-        assert first is not None
-        back = None
-        for u in users:
-            if u.form.name in CASTS and u.type is p.type:
-                u.replace_with(p)
-            else:
-                back = back or _as(Builder.ahead_of(first), p, t)
+        for u in recasts:
+            given = u.operands
+            u.replace_with(p)
+            _drop(given)
+        users = [u for u in users if u.block is not None]
+        if users:
+            first = f.entry.first
+            assert first is not None
+            back = _as(Builder.ahead_of(first), p, t)
+            for u in users:
                 u.set_operands(tuple(back if v is p else v for v in u.operands))
     if f.return_type is not was.return_type:
         f.return_type = was.return_type
@@ -150,28 +171,74 @@ def _definition(f: Function, was: Function) -> None:
 
 
 def _replace(i: Instruction, made: Value | None) -> None:
-    """Let a value stand for a call, and for what casts that to its type."""
+    """Let a value stand for a call, and for what makes that one of its type."""
     given = i.operands
-    if made is not None:
-        name = i.name
-        for user in [*i.users]:
-            if made.type is not i.type and user.form.name in CASTS and user.type is made.type:
-                name = name or user.name
-                user.replace_with(made)
-        if isinstance(made, Instruction):
-            made.name = name
-        if i.has_uses:
-            i.replace_with(_as(Builder.ahead_of(i), made, i.type))
-            i = None  # type: ignore[assignment]
-    if i is not None:
+    name = i.name
+    if made is not None and made.type is not i.type:
+        for user in _recasts(i, made.type):
+            name, parts = name or user.name, user.operands
+            user.replace_with(made)
+            _drop(parts)
+    if made is not None and isinstance(made, Instruction):
+        made.name = name
+    if i.block is None:
+        pass  # it went with what was made of it
+    elif i.has_uses:
+        assert made is not None
+        i.replace_with(_as(Builder.ahead_of(i), made, i.type))
+    else:
         i.erase()
     _drop(given)
 
 
+def _recasts(i: Argument | Instruction, t: Type) -> list[Instruction]:
+    """What makes of a value the one of another type that it carries."""
+    if not isinstance(t, ty.StructType | ty.ArrayType):
+        return [u for u in i.users if u.form.name in _BACK and u.type is t]
+    chains = [u for e in i.users for c in (e, *e.users) for u in c.users
+              if u.form.name == "insertvalue" and u.type is t]
+    ends: dict[Instruction, None] = {}
+    for u in chains:
+        while (last := next((x for x in u.users if x.form.name == "insertvalue"
+                             and x._operands[0] is u and x.type is t), None)) is not None:
+            u = last
+        if _whole(u, i.type) is i:
+            ends[u] = None
+    return [*ends]
+
+
+def _whole(v: Value, t: Type) -> Value | None:
+    """The value of type `t` that one of another type was made of, member by member."""
+    members = _members(v.type)
+    parts: dict[int, Value] = {}
+    while isinstance(v, Instruction) and v.form.name == "insertvalue" and len(v.aux) == 1:
+        parts.setdefault(v.aux[0], v._operands[1])
+        v = v._operands[0]
+    found: set[Value] = set()
+    for k, x in parts.items():
+        if isinstance(x, Instruction) and x.form.name in (*_TO, *_BACK):
+            x = x._operands[0]
+        if not (isinstance(x, Instruction) and x.form.name == "extractvalue" and x.aux == (k,)):
+            return None
+        found.add(x._operands[0])
+    whole = found.pop() if len(found) == 1 and len(parts) == len(members) else None
+    return whole if whole is not None and whole.type is t else None
+
+
+def _members(t: Type) -> list[Type]:
+    if isinstance(t, ty.ArrayType):
+        return [t.element] * t.count
+    return list(t.elements or ()) if isinstance(t, ty.StructType) else []
+
+
 def _drop(values: Sequence[Value]) -> None:
-    """Erase casts that nobody uses any more."""
-    for v in values:
-        if isinstance(v, Instruction) and v.form.name in CASTS and not v.has_uses and v.block:
+    """Erase what only made one type of another, and is not used any more."""
+    work = [*values]
+    while work:
+        v = work.pop()
+        if isinstance(v, Instruction) and not v.has_uses and v.block is not None and (
+                v.form.name in (*_TO, *_BACK, "insertvalue", "extractvalue")):
+            work += v.operands
             v.erase()
 
 
@@ -179,12 +246,20 @@ def _as(b: Builder, v: Value, t: Type) -> Value:
     """A value as one of another type, by the cast that is not needed, or by one more."""
     if v.type is t:
         return v
-    if isinstance(v, Instruction) and v.form.name in CASTS and v._operands[0].type is t:
+    if isinstance(v, Instruction) and v.form.name in _TO and v._operands[0].type is t:
         return v._operands[0]
+    members = _members(t)
+    if members:
+        out = _whole(v, t)
+        if out is None:
+            out = undef(t)
+            for k, m in enumerate(members):
+                out = b.insert_value(out, _as(b, b.extract_value(v, k), m), k)
+        return out
     if isinstance(v, Constant) and v.value.__class__ is int and isinstance(t, ty.FloatType):
         return constant(t, v.value & (1 << t.bits) - 1)
     if isinstance(_element(t), ty.IntType) and isinstance(_element(v.type), ty.IntType):
-        return b.trunc(v, t) if t.bits < v.type.bits else b.zext(v, t)
+        return b.trunc(v, t) if _element(t).bits < _element(v.type).bits else b.zext(v, t)
     return b.bitcast(v, t)
 
 

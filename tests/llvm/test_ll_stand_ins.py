@@ -20,6 +20,15 @@ OPERATIONS = {
                "  %r = call i8 @llvm.vector.reduce.umax.v2i8(<2 x i8> %v)",
     "half": "%h = fptrunc float %f to half\n  %x = call half @llvm.floor.f16(half %h)\n"
             "  %r = fptosi half %x to i8",
+    "bfloat": "%h = uitofp i8 %b to bfloat\n  %x = fmul bfloat %h, %h\n"
+              "  store bfloat %x, ptr %p, align 2\n  %r = fptosi bfloat %x to i8",
+    "converted": "%s = sext i8 %b to i16\n  %h = sitofp i16 %s to bfloat\n"
+                 "  %0 = bitcast bfloat %h to i16\n  %y = uitofp i16 %0 to bfloat\n"
+                 "  store bfloat %y, ptr %p, align 2\n  %r = trunc i16 %0 to i8",
+    "fence": 'fence syncscope("block") acquire\n  %r = add i8 %b, 1',
+    "pair": "%w = zext i8 %b to i24\n"
+            "  %o = call { i24, i1 } @llvm.sadd.with.overflow.i24(i24 %w, i24 77)\n"
+            "  %x = extractvalue { i24, i1 } %o, 0\n  %r = trunc i24 %x to i8",
     "odd": "%w = sext i8 %b to i65\n  %q = sdiv i65 %w, 7\n  %r = trunc i65 %q to i8",
 }
 
@@ -65,11 +74,25 @@ def test_what_the_dialect_has_stays():
     assert "nvir-stands-for" not in made
 
 
-def test_a_text_that_is_no_operation_leaves_the_function():
-    text = text_of(OPERATIONS["i8"])
-    made, _ = again(text, "llvm20")
-    spoilt = nvir.read_ll(made.replace("atomicrmw add ptr %0, i8 %1 ", "atomicrmw add %0 "))
-    assert [f.name for f in spoilt.functions] == ["k", "nvir_atomicrmw_add_i8"]
+@pytest.mark.parametrize("change", [
+    lambda text: text.replace("i32 255, ", "i32 254, "), lambda text: text.partition("\n")[2],
+    lambda text: text.replace("printed by nvir", "by nvir"),
+])
+def test_a_text_that_was_changed_is_what_it_says(change):
+    made, _ = again(text_of(OPERATIONS["i8"]), "llvm20")
+    assert change(made) != made
+    changed = nvir.read_ll(change(made))
+    assert [f.name for f in changed.functions] == ["k", "nvir_atomicrmw_add_i8"]
+
+
+def test_flags_that_llvm_7_lacks_are_read_again():
+    text = text_of("%x = zext nneg i8 %b to i32\n  %y = or disjoint i32 %x, 256\n"
+                   "  %z = icmp samesign ult i32 %y, %x\n  %w = select i1 %z, i32 %x, i32 %y\n"
+                   "  %r = trunc nuw i32 %w to i8")
+    made, back = again(text, "llvm7")
+    assert "trunc i32 %w to i8, !nvir.was" in made
+    assert body_of(back) == body_of(nvir.read_ll(text))
+    assert "nuw i32" not in nvir.print_ll(nvir.read_ll(made.partition("\n")[2]))
 
 
 SIGNED = """

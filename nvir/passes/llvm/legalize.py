@@ -41,6 +41,7 @@ from nvir.passes.llvm import asm_operands, assembly, intrinsics
 from nvir.passes.llvm.atomics import RULES as ATOMICS
 from nvir.passes.llvm.legalize_types import COMPUTES, rewrite_types
 from nvir.passes.llvm.odd_types import RULES as ODD_TYPES
+from nvir.passes.llvm.odd_types import in_memory
 from nvir.passes.llvm.signatures import rewrite_signatures
 from nvir.passes.llvm.stand_ins import drop, order_last, stand_in
 from nvir.passes.remarks import Code
@@ -71,6 +72,9 @@ def run(module: Module, ctx: Context) -> bool:
                 ctx.count("rewritten")
     changed |= _strip(module)
     order_last(module)
+    if not ctx.options.stand_ins:
+        for f in module.functions:
+            (f.aux or {}).pop("signature", None)
     if dialect == "llvm20":
         changed |= _halves(module)
     if dialect == "llvm7":
@@ -101,13 +105,15 @@ def _is_lost(i: Instruction, dialect: str) -> bool:
         return dialect == "llvm7" and not (
             isinstance(i._operands[0], Undef) or well_defined(i._operands[0]))
     if name in ("load", "store"):
-        return "atomic" in i.form.mods and "volatile" in i.form.mods
-    return (name in ATOMICS and name != "fence") or name in _LOST or _is_carried(i, dialect)
+        t = i.type if name == "load" else i._operands[0].type
+        return {"atomic", "volatile"} <= set(i.form.mods) or _is_carried(i, dialect) or (
+            dialect == "llvm7" and in_memory(t) is not t)
+    return name in ATOMICS or name in _LOST or _is_carried(i, dialect)
 
 
 def _is_carried(i: Instruction, dialect: str) -> bool:
     """Whether an operation is on bfloat, which LLVM 7 has as i16."""
-    return dialect == "llvm7" and i.form.name in COMPUTES and i.form.name != "atomicrmw" and (
+    return dialect == "llvm7" and i.form.name in _CARRIED and (
         ty.BFLOAT in (element(i.type), *(element(v.type) for v in i._operands)))
 
 
@@ -416,11 +422,12 @@ _SAME_LATER = ("llvm.ptr.annotation", "llvm.nvvm.move.", "llvm.ssa.copy", "llvm.
 _HINTS = ("llvm.invariant.end", "llvm.var.annotation", "llvm.pseudoprobe")
 _MODES = ("idx", "up", "down", "bfly")
 _WITH_PREDICATE = re.compile(r"llvm\.nvvm\.shfl\.sync\.(idx|up|down|bfly)\.([if]32)p")
+_CARRIED = COMPUTES - {"atomicrmw"} | {"load", "store"}
 _LOST = ODD_TYPES.keys() - {"load", "store", "addrspacecast", "getelementptr"}
 _OF_SPACES = re.compile(r"llvm\.nvvm\.ptr\.((global|shared|constant|local)\.to\.gen|gen\.to\.)")
 # What is rewritten to calls that the reader knows.
-_AGAIN = re.compile(r"llvm\.(fabs\.f(32|64)$|nvvm\.barrier\.cta\.)|"
-                    rf"{_WITH_PREDICATE.pattern}|{_OF_SPACES.pattern}")
+_AGAIN = re.compile(r"llvm\.(fabs\.f(32|64)$|nvvm\.barrier\.cta\.|nvvm\.shfl\.sync\.\w+\.i32p$)|"
+                    + _OF_SPACES.pattern)
 
 
 _NO_FORM = frozenset((

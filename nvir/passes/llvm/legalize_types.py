@@ -144,6 +144,9 @@ class _Rewriter:
         touched = [f.return_type, *(p.type for p in f.params)]
         if f.name.startswith("llvm.") and any(self.type(t) is not t for t in touched):
             raise Unsupported(f"the intrinsic {f.name}", self.dialect)
+        if f.blocks and "signature" not in (f.aux or {}) and any(
+                self.type(t) is not t for t in touched):
+            f.aux = {**(f.aux or {}), "signature": (f.return_type, tuple(touched[1:]))}
         f.return_type = self.type(f.return_type)
         for p in f.arguments:
             p.type = self.type(p.type)

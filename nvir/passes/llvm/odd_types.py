@@ -107,7 +107,7 @@ def _each(i: Instruction) -> bool:
 
 
 def _load(i: Instruction, dialect: str) -> bool:
-    wide = _in_memory(i.type)
+    wide = in_memory(i.type)
     if dialect != "llvm7" or wide is i.type:
         return False
     b = Builder.ahead_of(i)
@@ -117,14 +117,14 @@ def _load(i: Instruction, dialect: str) -> bool:
 
 def _store(i: Instruction, dialect: str) -> bool:
     v, p = i._operands
-    wide = _in_memory(v.type)
+    wide = in_memory(v.type)
     if dialect != "llvm7" or wide is v.type:
         return False
     i.set_operands((Builder.ahead_of(i).zext(v, wide), p))
     return True
 
 
-def _in_memory(t: ty.Type) -> ty.Type:
+def in_memory(t: ty.Type) -> ty.Type:
     """The bytes that an integer lies in."""
     return ty.int_type(-(-t.bits // 8) * 8) if isinstance(t, ty.IntType) and t.bits > 1 else t
 

@@ -44,6 +44,17 @@ def carried(t: ty.Type, dialect: str) -> ty.Type:
     return t
 
 
+def is_cast(t: ty.Type, other: ty.Type) -> bool:
+    """Whether values of a type are those of another cast, member by member."""
+    if t is other or not (is_aggregate(t) or is_aggregate(other)):
+        return True
+    members, others = (
+        [x.element] * x.count if isinstance(x, ty.ArrayType) else getattr(x, "elements", None)
+        for x in (t, other))
+    return bool(members and others and len(members) == len(others)
+                and type(t) is type(other) and all(map(is_cast, members, others)))
+
+
 def _is_wide(t: ty.Type) -> bool:
     """Whether a type is an integer of more than 64 bits but 128, or a vector of more than 64."""
     bits = element(t).bits
@@ -103,7 +114,7 @@ def _signature(f: Function, dialect: str) -> bool:
             raise Unsupported(f"a parameter of type {vectors[0]}", dialect, f"@{f.name}")
     if result is f.return_type and all(a is b for a, b in zip(old, new, strict=True)):
         return False
-    if not any(map(is_aggregate, (result, *new, f.return_type))):
+    if is_cast(f.return_type, result) and all(map(is_cast, old, new)):
         f.aux = {**(f.aux or {}), "signature": (f.return_type, tuple(old))}
     for p, t, wider in zip(f.arguments, old, new, strict=True):
         p.type = wider

@@ -26,8 +26,7 @@ from nvir.ir import types as ty
 from nvir.ir.clone import clone_function
 from nvir.ir.nvvm import Builder, function
 from nvir.ir.nvvm_values import Node, NvvmCall
-from nvir.passes.aggregate.leaves import is_aggregate
-from nvir.passes.llvm.signatures import carried
+from nvir.passes.llvm.signatures import carried, is_cast
 
 Rewrite = Callable[[Instruction], bool]
 
@@ -108,12 +107,8 @@ def _has_name(t: ty.Type) -> bool:
 
 
 def _passes(i: Instruction, dialect: str) -> bool:
-    """Whether what an operation takes and gives is passed as one value each, as it is or cast."""
-    for t in (i.type, *(v.type for v in _given(i))):
-        other = carried(t, dialect)
-        if other is not t and (is_aggregate(t) or is_aggregate(other)):
-            return False
-    return True
+    """Whether what an operation takes and gives is passed as it is or cast member by member."""
+    return all(is_cast(t, carried(t, dialect)) for t in (i.type, *(v.type for v in _given(i))))
 
 
 def _made(module: Module, i: Instruction, rewrite: Rewrite, names: set[str]) -> Function | None:

@@ -169,12 +169,22 @@ def _bitwise(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -
             "disjoint" in i.form.mods or s.bits.disjoint(*i.operands)) and (
             fused := _mad(s, i, t)) is not None:
         return (fused,)
-    kind = f"b{width(t) if t.bits <= 64 else 64}"
-    out = tuple(s.op(f"{name}.{kind}", a, b) for a, b in zip(*args, strict=True))
+    if t.bits > 64:
+        return tuple(_bits_of_word(s, name, a, b) for a, b in zip(*args, strict=True))
+    out = tuple(s.op(f"{name}.b{width(t)}", a, b) for a, b in zip(*args, strict=True))
     zeros = [s.is_known(p, "z", t.bits) or _is_natural(p) for p in (args[0][0], args[1][0])]
     if any(zeros) if name == "and" else all(zeros):
-        s.known(out[0], "z", min(t.bits, 64))
+        s.known(out[0], "z", t.bits)
     return out
+
+
+def _bits_of_word(s: Selector, name: str, a: Value, b: Value) -> Value:
+    """Two words combined; a zero needs no instruction."""
+    if isinstance(a, Constant):
+        a, b = b, a
+    if isinstance(b, Constant) and b.value == 0:
+        return b if name == "and" else a
+    return s.op(f"{name}.b64", a, b)
 
 
 def _is_natural(v: Value) -> bool:

@@ -119,10 +119,24 @@ def _shift_words(s: Selector, name: str, x: Parts, n: Value) -> Parts:
     rest = integer(known & 63) if known is not None else s.op("and.b32", n, 63)
     back = integer(64 - (known & 63)) if known is not None else s.op("sub.s32", 64, rest)
     there, across = ("shl.b64", "shr.u64") if name == "shl" else ("shr.u64", "shl.b64")
-    first = s.op(f"shr.{kind}64" if name != "shl" else there, x[0], rest)
-    out = (first, *(s.op("or.b64", s.op(there, a, rest), s.op(across, b, back))
+    if known is not None and not known & 63:
+        return x if name == "shl" else x[::-1]
+    first = _moved(s, f"shr.{kind}64" if name != "shl" else there, x[0], rest)
+    out = (first, *(either(s, _moved(s, there, a, rest), _moved(s, across, b, back))
                     for a, b in zip(x[1:], x, strict=False)))
     return out if name == "shl" else out[::-1]
+
+
+def _moved(s: Selector, spelling: str, x: Value, n: Value) -> Value:
+    """A word shifted; a zero stays."""
+    return x if literal(x) == 0 else s.op(spelling, x, n)
+
+
+def either(s: Selector, a: Value, b: Value) -> Value:
+    """The bits of two words, of which a zero needs no instruction."""
+    if 0 in (literal(a), literal(b)):
+        return b if literal(a) == 0 else a
+    return s.op("or.b64", a, b)
 
 
 def negated(s: Selector, x: Parts) -> Parts:
