@@ -22,6 +22,7 @@ class MetadataPrinter:
 
     def __init__(self, module: Module, spell: Speller) -> None:
         self.module, self.spell = module, spell
+        self.inline = False
         self.nodes: list[str] = []
         self.named: dict[str, list[str]] = {}
         self._known: dict[str, str] = {}
@@ -32,7 +33,9 @@ class MetadataPrinter:
         self._unit = ""
 
     def add(self, content: str) -> str:
-        """The number of a node of that content, as `!5`."""
+        """The number of a node of that content, as `!5`; `inline`, the node where it is named."""
+        if self.inline:
+            return content
         known = self._known.get(content)
         if known is None:
             known = self._known[content] = self._new(content)

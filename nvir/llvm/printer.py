@@ -210,7 +210,7 @@ def _operation_text(f: Function) -> str:
     """A function of one block as `i8 (ptr %0) { … }` in the text of LLVM itself."""
     assert f.module is not None
     printer = _Printer(f.module, "llvm20")
-    printer.metadata.add = str  # type: ignore[method-assign]  # a node stands in its place
+    printer.metadata.inline = True
     body = BodyPrinter(printer, f)
     params = ", ".join(f"{printer.spell.type(a.type)} {body.names[a]}" for a in f.arguments)
     lines = " ".join(line.strip() for line in body.body())

@@ -23,7 +23,17 @@ from typing import Any
 
 import attrs
 
-from nvir.ir import Argument, CallInfo, Constant, Function, Instruction, Module, NvirError, Type, Value
+from nvir.ir import (
+    Argument,
+    CallInfo,
+    Constant,
+    Function,
+    Instruction,
+    Module,
+    NvirError,
+    Type,
+    Value,
+)
 from nvir.ir import types as ty
 from nvir.ir.nvvm import Builder, declare
 from nvir.ir.nvvm_values import symbols_of

@@ -260,7 +260,7 @@ def _scalar(t: Any) -> str:
     if isinstance(t, IntType) and t.bits in (8, 16, 32, 64):
         return f"u{t.bits}"
     if isinstance(t, FloatType):
-        return {"float": "f32", "double": "f64"}.get(t.name, "")
+        return {"float": "f32", "double": "f64", "half": "u16", "bfloat": "u16"}.get(t.name, "")
     return ""
 
 
