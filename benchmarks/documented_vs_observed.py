@@ -11,7 +11,8 @@ machine code says clearly what ptxas did, and on how many of those ptxas did the
     hoisting    whether anything invariant left the loop; clear where the depth of an instruction
                 that could leave shows in the machine code (instances 0 and 1, one after the other)
     pipelining  whether a load of the loop stands both ahead of the machine loop and in it, of
-                loops that ptxas did not unroll
+                loops that ptxas did not unroll; by default, and as the notes' table of pipes
+                (GAP-22) and their check (GAP-23) stand
 
 A falsifiable account of the notes, not of nvir's own model: benchmarks/unroll_agreement.py and
 licm_agreement.py hold that against ptxas.
@@ -49,6 +50,8 @@ from nvir.passes.remarks import Remark
 from nvir.toolchain import SassInstruction
 
 CLEAN = "copy-prop,dce"
+PIPELINES = {"pipelining": "loop-pipeline",
+             "pipelining as it stands": "loop-pipeline<classes;noted-check>"}
 HOISTED = "Hoisted"
 PIPELINED = ("Pipelined", "Scheduled")
 STEPS = {"B": "a mark around it", "F": "an edge leaves the body", "O": "full unrolling",
@@ -107,7 +110,7 @@ def noted(text: str, done: set[str]) -> list[Noted]:
             done.add(shape)
             wanted.append((f, loops))
     hoists = remarks_of(module, "licm<id=0>,licm<id=1>") if wanted else {}
-    pipelines = remarks_of(module, "loop-pipeline") if wanted else {}
+    pipelines = {what: remarks_of(module, how) for what, how in PIPELINES.items()} if wanted else {}
     out = []
     for f, loops in wanted:
         name, unrolls = str(f.name), unrolling(module, f)
@@ -115,7 +118,7 @@ def noted(text: str, done: set[str]) -> list[Noted]:
             at = name, str(loop.header.name)
             decided = {"unrolling": unrolls[at[1]], "hoisting": hoisting(hoists.get(at, []))}
             if loop.is_innermost:
-                decided["pipelining"] = pipelining(pipelines.get(at, []))
+                decided |= {what: pipelining(told.get(at, [])) for what, told in pipelines.items()}
             out.append(Noted(name, loop, decided))
     return out
 
@@ -138,9 +141,9 @@ class Machine:
 def beside(n: Noted, file: str, m: Machine) -> list[Judged]:
     """What is noted of a loop beside what ptxas made of it."""
     action = word(unroll_agreement._factor_of_lines(n.loop, m.at, m.places))
-    real = {"unrolling": action, "hoisting": hoisted(n.loop, m.seen), "pipelining": None}
-    if "pipelining" in n.decided and action == "none":
-        real["pipelining"] = pipelined(n.loop, m.at, m.places)
+    real = {"unrolling": action, "hoisting": hoisted(n.loop, m.seen)}
+    ahead = pipelined(n.loop, m.at, m.places) if n.loop.is_innermost and action == "none" else None
+    real |= dict.fromkeys(PIPELINES, ahead)
     where = f"{file}:{n.function}:{n.loop.header.name}"
     return [Judged(where, p, step, said, real[p]) for p, (step, said) in n.decided.items()]
 
@@ -251,7 +254,7 @@ def pipelined(
 def tables(results: Mapping[str, Sequence[Judged]], misses: bool = False) -> list[str]:
     """A Markdown table a pass: steps, loops, and for each architecture agreement on clear ones."""
     out = []
-    for pass_ in ("unrolling", "hoisting", "pipelining"):
+    for pass_ in ("unrolling", "hoisting", *PIPELINES):
         heads = "".join(f" {arch}: same of clear | share |" for arch in results)
         out.append(f"\n| {pass_}: settled by | loops |{heads}\n|---|---:|"
                    + "---:|---:|" * len(results))

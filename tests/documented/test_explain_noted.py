@@ -11,6 +11,7 @@ from click.testing import CliRunner
 import nvir
 from nvir.cli import main
 from nvir.report.explain.noted import one_a_line
+from tests.documented.test_steps import KERNEL
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SAXPY = str(EXAMPLES / "ptx" / "saxpy.sm_80.ptx")
@@ -118,6 +119,21 @@ def test_compare_shows_what_ptxas_made_of_other_files_than_ptx(tmp_path, name):
     assert run.exit_code == 0, run.output
     rows = {c["what"]: c["ptxas"] for c in json.loads(run.output)["compared"]}
     assert rows["unrolling"] == "4 copies in the loop"
+
+
+@pytest.mark.seed("SWP-06", "GAP-22", "GAP-23")
+def test_compare_tells_phase_24_as_it_stands_where_that_decides_otherwise(tmp_path):
+    """The check of pipes rejects arithmetic; a loop that is not asked is as by default."""
+    literal = "; loop-pipeline<classes;noted-check>: not pipelined"
+    no_load = KERNEL.replace("ld.global.f32 %f1, [%a]; ", "")
+    for text, otherwise in ((KERNEL, True), (no_load, False)):
+        (tmp_path / "k.ptx").write_text(text)
+        run = CliRunner().invoke(main, [
+            "explain", str(tmp_path / "k.ptx"), "--no-vary", "--compare", "--json"])
+        (noted,) = [c["noted"] for c in json.loads(run.stdout)["compared"]
+                    if c["what"] == "pipelining"]
+        assert noted.startswith("4 stages by a schedule of II 24") is otherwise
+        assert noted.endswith(literal) is otherwise
 
 
 @pytest.mark.oracle

@@ -125,6 +125,15 @@ def test_a_copy_tells_how_it_is_done(kind, options, length, told):
         nvir.run_passes(module, f"lower-aggr-copies{options}", policy="documented")
     found = [e for e in trace if e.row in ("MEM-11", "MEM-14", "MEM-19", "MEM-22", "MEM-24")]
     assert [e.outcome for e in found] == told
+    assert not trace.of("MEM-25") or length == "%n"
+
+
+@pytest.mark.seed("MEM-25")
+def test_a_copy_of_nothing_is_told():
+    module = nvir.read_ll(COPY.format("memmove", "%a", "0"))
+    with Trace() as trace:
+        nvir.run_passes(module, "lower-aggr-copies", policy="documented")
+    assert events(trace, "MEM-25") == ["MEM-25 length of zero: nothing is copied"]
 
 
 @pytest.mark.seed("MEM-21")
@@ -192,3 +201,18 @@ def test_phase_24_tells_widths_meanings_and_barriers():
         assert [e.outcome["LSU"] for e in trace.of("SWP-13")] == [2] * widths
         (meaning,) = trace.of("LAT-02")
         assert meaning.outcome["6"] == "simple ALU, bitwise, short integer"
+
+
+@pytest.mark.seed("LAT-03")
+@pytest.mark.parametrize(("body", "opcode", "by_rule"), [
+    ("ld.global.u32 %x1, [%a]; tex.1d.v4.u32.s32 {%x1, %x2, %x3, %x4}, [t, {%i}];",
+     "tex.1d.v4.u32.s32", 6),
+    ("ld.global.u32 %x1, [%a]; bar.sync 0;", "bar.sync", 6),
+    ("ld.global.u32 %x1, [%a];", "ld.global.u32", 26)])
+def test_what_the_rule_of_a_family_says_of_the_result(body, opcode, by_rule):
+    text = LOOP.replace("BODY", body).replace(".visible", ".global .texref t;\n.visible")
+    with Trace() as trace:
+        nvir.run_passes(nvir.read_ptx(text), "loop-pipeline", policy="documented")
+    assert [e.inputs["by_rule"] for e in trace.of("LAT-03")
+            if e.inputs["opcode"] == opcode and e.inputs["index"] == 0
+            and "family" in e.inputs] == [by_rule]

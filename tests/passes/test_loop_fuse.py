@@ -602,6 +602,18 @@ def test_loops_behind_other_guards() -> None:
     assert "guard" in str(remarks[0].args["what"])
 
 
+def test_a_third_way_to_the_block_behind_the_first_loop() -> None:
+    """It comes past both guards, behind the guard of the first loop in the order of ways in."""
+    text = GUARDED.format(
+        n="%r50", m="%r50", one=copies(1, bound="%r50"), between="",
+        two=reads(2, bound="%r50"), tail=stored(2),
+    )
+    third = "setp.gt.u32 %p9, %r51, 0; @%p9 bra X;", "X: bra J1;"
+    for (jump, way), name in ((("", ""), "Fused"), (third, "NotAdjacent")):
+        _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8;" + jump + text + way)
+        assert [r.name for r in remarks] == [name]
+
+
 def test_values_of_a_guarded_first_loop_may_not_flow() -> None:
     text = GUARDED.format(
         n="%r50", m="%r50", one=copies(1, bound="%r50"), between="",

@@ -379,10 +379,11 @@ class _Placer:
         return own
 
     def _held(self, n: int, slot: int) -> int:
-        """The slots in which an operation keeps its pipe busy, as bits."""
+        """The slots in which an operation keeps its pipe busy, as bits; those from the interval on
+        stand for ones below, too."""
         cycles = self.profile.operation(self.code.operations[n].family).interval
         bits = ((1 << min(max(1, cycles), self.ii)) - 1) << slot
-        return (bits | bits >> self.ii) & ((1 << self.ii) - 1)
+        return bits | bits >> self.ii
 
     def _unit(self, n: int, slot: int) -> tuple[str, int] | None:
         names = self._names(n)

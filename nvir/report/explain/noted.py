@@ -36,6 +36,7 @@ from nvir.sm.body import MachineBody
 from nvir.sm.profile import Profile
 
 HOISTS = "loop-simplify,licm<id=0>,licm<id=1>,licm<id=2>,licm<id=3>"
+LITERAL = "loop-pipeline<classes;noted-check>"  # GAP-22 and GAP-23 as they stand
 TRACED = {"loop-unroll": "unrolling", "licm": "hoisting", "loop-pipeline": "pipelining"}
 
 
@@ -184,6 +185,7 @@ def _inside(loop: Loop, module: Module, policy: Policy, machine: Profile) -> set
 
 def _decisions(asked: LoopDecisions) -> dict[str, str]:
     told: dict[str, list[Decision]] = {what: [] for what in TRACED.values()}
+    literal: Decision | None = None
     unroller = "unroll-decision" if asked.knobs.policy == "observed" else "loop-unroll"
     for step in loop_steps():
         name = "loop-unroll" if step.row.name == unroller else step.row.name
@@ -192,10 +194,16 @@ def _decisions(asked: LoopDecisions) -> dict[str, str]:
         if name == "loop-pipeline" and asked.knobs.policy == "observed":
             continue  # ptxas was not seen to pipeline
         told[TRACED[name]].append(asked.decide(step, vary=False))
-    return {
+        if name == "loop-pipeline":
+            options = step.row.options(classes=True, noted_check=True)
+            literal = asked.decide(attrs.evolve(step, label=LITERAL, options=options), vary=False)
+    said = {
         what: "; ".join(dict.fromkeys(summary(d) for d in made if d.remarks)) or "nothing is done"
         for what, made in told.items()
     }
+    if literal is not None and literal.remarks and summary(literal) != said["pipelining"]:
+        said["pipelining"] += f"; {LITERAL}: {summary(literal)}"
+    return said
 
 
 # ----------------------------------------------------------------- what ptxas did
