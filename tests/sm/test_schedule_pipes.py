@@ -26,7 +26,7 @@ from nvir.sm.schedule.live_bound import distances, least_lives
 from nvir.sm.schedule.loops import LoopSchedule, schedule_loop
 from nvir.sm.schedule.reservations import ReservationTable
 from nvir.sm.schedule.shorten import shorten
-from nvir.sm.schedule.stages import move_stages
+from nvir.sm.schedule.stages import fewest_stages, move_stages
 from nvir.sm.schedule.swing import swing_modulo_schedule
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
@@ -258,6 +258,34 @@ def test_a_part_that_waits_for_others_starts_later() -> None:
     graph = DependenceGraph([None] * 4, [(0, 1, 1, 0), (1, 2, 1, 0), (2, 3, 1, 0)])
     weights = weights_at(graph, 2)
     assert move_stages(graph, 2, [0, 1, 2, 43], values_of(graph), weights[0]) == [40, 41, 42, 43]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_parts_that_no_life_holds_apart_start_together(seed: int) -> None:
+    """Against all stages whose lives are no longer, value by value."""
+    rng = random.Random(seed)
+    edges = [(0, 1, 3, 0), (1, 2, 4, 1), (0, 3, 2, 0), (3, 2, 1, 0), (4, 2, 2, rng.randrange(2))]
+    graph = DependenceGraph([None] * 5, edges)
+    values = values_of(graph, [0, 2, 4], [1, 1, 1, 1, seed % 2])
+    ii, slots = 3, [rng.randrange(3) for _ in range(5)]
+    every = [
+        [slot + ii * stage for slot, stage in zip(slots, stages, strict=True)]
+        for stages in itertools.product(range(5), repeat=5)
+    ]
+    every = [t for t in every if all(t[b] - t[a] >= gap - d * ii for a, b, gap, d in edges)]
+
+    def lives(times: Sequence[int]) -> list[int]:
+        lengths = measure(values, ii, times).lengths
+        return [a for a, size in zip(lengths, values.sizes, strict=True) if size]
+
+    for times in every[:: max(1, len(every) // 9)]:
+        found = fewest_stages(graph, ii, times, values, weights_at(graph, ii)[0])
+        kept = lives(times)
+        fit = [max(t) // ii for t in every
+               if all(a <= b for a, b in zip(lives(t), kept, strict=True))]
+        assert found in every
+        assert all(a <= b for a, b in zip(lives(found), kept, strict=True))
+        assert max(found) // ii == min(fit)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -35,6 +35,7 @@ from nvir.sm.schedule.intervals import IntervalSearch
 from nvir.sm.schedule.lifetimes import Values, measure, min_avg, values_of
 from nvir.sm.schedule.reservations import ReservationTable
 from nvir.sm.schedule.shorten import shorten
+from nvir.sm.schedule.stages import fewest_stages
 from nvir.sm.schedule.swing import swing_modulo_schedule
 
 PATIENCE = 64
@@ -222,10 +223,12 @@ def _of_few_registers(
         best = min(best, *_annealed(graph, best, values, weights, least), key=lambda c: c.max_live)
     if thorough and share and best.max_live > least:
         best, least = _solved(graph, best, values, share, least)
-    first = min(best.times)
-    times = [t - first for t in best.times]
+    times = fewest_stages(graph, ii, best.times, values, weights[0]) if thorough else best.times
+    first = min(times)
+    times = [t - first for t in times]
+    live = measure(values, ii, times).max_live
     return ModuloSchedule(
-        ii, tuple(times), search.lower_bound, bounds, best.method, best.max_live,
+        ii, tuple(times), search.lower_bound, bounds, best.method, live,
         pipe=best.table.pipes, live_bound=least if thorough else 0,
     )
 

@@ -44,6 +44,42 @@ def move_stages(
     return found
 
 
+def fewest_stages(
+    graph: DependenceGraph, ii: int, times: Sequence[int], values: Values, succs: Weighted
+) -> list[int]:
+    """Starts in the slots of a schedule, from the first interval on, in the fewest intervals that
+    lengthen no life.
+
+    Bounds of differences all of them, so the earliest solution is the shortest.
+    """
+    stage, slot = [0] * len(graph), [t % ii for t in times]
+    bounds: list[dict[int, int]] = [{} for _ in graph.nodes]
+
+    def bind(a: int, b: int, cycles: int) -> None:
+        """b starts no less than so many cycles after a."""
+        later = -((slot[b] - slot[a] - cycles) // ii)
+        bounds[a][b] = max(later, bounds[a].get(b, later))
+
+    for n, out in enumerate(succs):
+        for m, weight in out:
+            bind(n, m, weight)
+    for n, (uses, size) in enumerate(zip(values.uses, values.sizes, strict=True)):
+        life = max((times[m] + later * ii - times[n] for m, later in uses), default=0)
+        for m, later in uses if size else ():
+            bind(m, n, later * ii - max(life, 0))
+    queue = list(graph.order)
+    waits = [True] * len(graph)
+    for n in queue:  # grows while it is read
+        waits[n] = False
+        for m, later in bounds[n].items():
+            if stage[n] + later > stage[m]:
+                stage[m] = stage[n] + later
+                if not waits[m]:
+                    waits[m] = True
+                    queue.append(m)
+    return [k * ii + t for k, t in zip(stage, slot, strict=True)]
+
+
 def _best_part(
     graph: DependenceGraph,
     ii: int,
