@@ -21,8 +21,9 @@ Readings (the notes leave them open)
     lanes       what needs them together (shuffles, votes, matrix operations) is rejected, wherever
                 they leave the loop
     stride      has to be a literal, which is asked behind VerifyStride
-    score       VerifyStride gives it and the trace tells it; the notes do not say what phase 24
-                does with it, so it decides nothing (SWP-20)
+    score       VerifyStride's, of the predicates that the body makes: phase 24 asks for it, and the
+                notes do not say what for. It is held against the predicates that there are: a
+                loop that needs more in one iteration overlaps no two (SWP-20, assumed)
 
 Cost     that of the modulo schedule.
 Source   the notes on ptxas, phase 24.
@@ -37,6 +38,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import trip_count
 from nvir.assembler.unroll.latch_exit import RUN_TIME, counted_exit
+from nvir.documented.unroll.steps import PREDICATES
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
@@ -156,7 +158,10 @@ def verified(loop: Loop) -> str:
     found = counted_exit(loop, trip_count(loop), scored=True)
     if isinstance(found, tuple):
         return found[1]
-    return RUN_TIME if isinstance(found.stride, Value) else ""
+    if isinstance(found.stride, Value):
+        return RUN_TIME
+    score = found.score or 0
+    return f"its score is {score}, for {PREDICATES} predicates" if score > PREDICATES else ""
 
 
 @step("LAT-05", "1 classes of operands 0 and 1", "annotated")

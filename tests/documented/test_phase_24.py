@@ -80,6 +80,18 @@ def test_a_loop_whose_stride_fails_is_rejected_before_its_graph(text, why):
     assert [r.name for r in told] == ["NotPipelinedStride"]
 
 
+@pytest.mark.seed("UNR-32", "SWP-20")
+@pytest.mark.parametrize(("more", "why"), [(6, ""), (7, "its score is 8, for 7 predicates")])
+def test_the_score_is_held_against_the_predicates(more, why):
+    """Each is read once; the last is the exit's."""
+    each = "".join(f"setp.eq.s32 %q{k}, %r2, {k}; selp.b32 %r5, {k}, %r5, %q{k};"
+                   for k in range(more))
+    found, trace = slots_of(text_of(each + SUM).replace("L:", ".reg .pred %q<9>;\nL:", 1))
+    assert [e.outcome for e in trace.of("SWP-20")] == [why]
+    assert (found == (Obstacle.STRIDE, why)) is bool(why)
+    assert bool(trace.of("SWP-09")) is not bool(why)
+
+
 @pytest.mark.seed("LAT-05")
 def test_a_source_that_no_instruction_makes_is_of_the_uniform_class():
     module = nvir.read_ptx(text_of("mov.u32 %r5, %tid.x; mov.u32 %r6, 7; membar.gl;" + SUM))

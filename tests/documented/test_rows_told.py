@@ -128,6 +128,16 @@ def test_a_copy_tells_how_it_is_done(kind, options, length, told):
     assert not trace.of("MEM-25") or length == "%n"
 
 
+@pytest.mark.seed("MEM-14", "MEM-17")
+@pytest.mark.parametrize(("said", "element"), [("noundef", "i8"), ("align 2", "i16")])
+def test_an_alignment_that_a_call_does_not_say_is_one(said, element):
+    text = COPY.format("memmove", f"{said} %a", "%n").replace("ptr %b, i64 %n, i1",
+                                                              f"ptr {said} %b, i64 %n, i1")
+    with Trace() as trace:
+        nvir.run_passes(nvir.read_ll(text), "lower-aggr-copies<wide>", policy="documented")
+    assert [e.outcome for e in trace.of("MEM-14")] == [element]
+
+
 @pytest.mark.seed("MEM-25")
 def test_a_copy_of_nothing_is_told():
     module = nvir.read_ll(COPY.format("memmove", "%a", "0"))
