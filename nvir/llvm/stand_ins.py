@@ -135,8 +135,10 @@ class _Restorer:
 
     def _aux(self, aux: Any) -> Any:
         """What a call says, its callee one of this module."""
-        if not isinstance(aux, CallInfo) or not isinstance(aux.callee, Function):
+        if not isinstance(aux, CallInfo):
             return aux
+        if not isinstance(aux.callee, Function):
+            return attrs.evolve(aux)
         f = aux.callee
         attributes = (f.aux or {}).get("attributes", ())
         callee = declare(self.module, str(f.name), f.return_type, [p.type for p in f.params],

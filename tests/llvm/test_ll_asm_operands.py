@@ -13,7 +13,7 @@ from nvir.toolchain import available, libnvvm
 
 def legal(text: str, dialect: str) -> str:
     module = nvir.read_ll(text)
-    run_passes(module, f"legalize<dialect={dialect}>", verify=True)
+    run_passes(module, f"legalize<dialect={dialect};stand-ins=false>", verify=True)
     return nvir.print_ll(module, dialect)
 
 

@@ -29,6 +29,8 @@ OPERATIONS = {
     "pair": "%w = zext i8 %b to i24\n"
             "  %o = call { i24, i1 } @llvm.sadd.with.overflow.i24(i24 %w, i24 77)\n"
             "  %x = extractvalue { i24, i1 } %o, 0\n  %r = trunc i24 %x to i8",
+    "assembly": '%c = icmp eq i8 %b, 3\n'
+                '  %r = call i8 asm "{ selp.b16 $0, 1, 2, $1; }", "=h,b"(i1 %c)',
     "odd": "%w = sext i8 %b to i65\n  %q = sdiv i65 %w, 7\n  %r = trunc i65 %q to i8",
 }
 
@@ -107,6 +109,12 @@ entry:
   ret half %x
 }
 """
+
+
+def test_an_intrinsic_of_bfloat_that_nobody_calls_is_left_out():
+    made, _ = again("declare bfloat @llvm.fabs.bf16(bfloat)\ndefine void @k(bfloat %x) {\n"
+                    "  ret void\n}\n", "llvm7")
+    assert "fabs" not in made
 
 
 def test_halves_are_passed_as_such_again():

@@ -145,6 +145,11 @@ MEMBERS = [
     ("i32", "%t = insertelement <2 x i32> undef, i32 %a, i32 0; "
      "%u = insertelement <2 x i32> %t, i32 %b, i32 1; "
      "%r = extractelement <2 x i32> %u, i32 0; ret i32 %r", "ret i32 %a"),
+    ("ptr", "%t = getelementptr i8, ptr %q, <2 x i64> <i64 1, i64 2>; "
+     "%r = extractelement <2 x ptr> %t, i32 1; ret ptr %r",
+     "%r = getelementptr i8, ptr %q, i64 2; ret ptr %r"),
+    ("ptr", "%t = getelementptr i8, ptr %q, <2 x i64> <i64 1, i64 2>; "
+     "%r = extractelement <2 x ptr> %t, i32 %a; ret ptr %r", None),
     ("i32", "%t = insertelement <2 x i32> undef, i32 %a, i32 %b; "
      "%r = extractelement <2 x i32> %t, i32 0; ret i32 %r", None),
     ("float", "%n = xor i1 %p, true; %r = select i1 %n, float %x, float %y; ret float %r",

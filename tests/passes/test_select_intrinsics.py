@@ -155,6 +155,9 @@ define ptx_kernel void @k(ptr addrspace(1) %out, i32 %n) {{
         ("{ .reg .b32 x; shl.b32 x, $1, 2; sub.s32 $0, x, $2; }", "=r,r,r", "i32 %t, i32 %n",
          lambda t: 4 * t - 9),
         ("add.s32 $0, $1, $2;", "=r,r,n", "i32 %t, i32 77", lambda t: t + 77),
+        ("add.s32 $0, $1, $2;", "=r,r,rn", "i32 %t, i32 77", lambda t: t + 77),
+        ("add.s32 $0, $1, $2;", "=r|=r,0|r,n|r", "i32 %t, i32 77", lambda t: t + 77),
+        ("add.s32 $0, $1, $2;", "=r|=r,0|r,n|r", "i32 %t, i32 %n", lambda t: t + 9),
         ("{ .reg .pred p; setp.lt.s32 p, $1, $2; @p mov.b32 $0, 1; @!p mov.b32 $0, 2; }", "=r,r,r",
          "i32 %t, i32 %n", lambda t: np.where(t < 9, 1, 2)),
         ("{ .reg .pred p; mov.b32 $0, $1; loop: add.s32 $0, $0, 1; setp.lt.s32 p, $0, $2; "
@@ -188,7 +191,8 @@ def test_inline_assembly_of_two_results():
 
 @pytest.mark.parametrize(
     ("template", "constraints", "problem"),
-    [("add.s32 $0, $1, $2;", "=r,r,m", '"m"'), ("add.s32 $0, $1, nothing;", "=r,r,r", "nothing")],
+    [("add.s32 $0, $1, $2;", "=r,r,m", '"m"'), ("add.s32 $0, $1, $2;", "=r,r|r,n|m", r"n\|m"),
+      ("add.s32 $0, $1, nothing;", "=r,r,r", "nothing")],
 )
 def test_what_inline_assembly_cannot_is_named(template, constraints, problem):
     with pytest.raises(Unsupported, match=problem):

@@ -99,6 +99,8 @@ def _is_lost(i: Instruction, dialect: str) -> bool:
     name = i.form.name
     if name == "call":
         callee = i.aux.callee
+        if isinstance(callee, InlineAsm):
+            return True
         return isinstance(callee, Function) and str(callee.name).startswith("llvm.") and not (
             _is_nothing(callee, dialect) or _AGAIN.match(str(callee.name)))
     if name == "freeze":

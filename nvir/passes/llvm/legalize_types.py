@@ -22,6 +22,7 @@ from nvir.ir.nvvm import Builder, const, declare
 from nvir.ir.nvvm_values import ConstantExpr, Poison, poison
 from nvir.ir.values import Constant, Undef, Value, constant, undef
 from nvir.ir.verify.nvvm import element
+from nvir.passes.llvm.stand_ins import drop
 
 _ARITHMETIC = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem"))
 COMPUTES = _ARITHMETIC | {
@@ -130,6 +131,10 @@ class _Rewriter:
         return False
 
     def run(self) -> None:
+        for f in list(self.module.functions):
+            if f.name.startswith("llvm.") and any(
+                    self.type(t) is not t for t in (f.return_type, *(p.type for p in f.params))):
+                drop(f)  # unless it is called
         for v in self.module.globals:
             v.value_type = self.type(v.value_type)
             if isinstance(v.init, Value):

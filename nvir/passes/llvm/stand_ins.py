@@ -25,7 +25,7 @@ from nvir.ir import CallInfo, Constant, Function, Instruction, Module, Undef, Un
 from nvir.ir import types as ty
 from nvir.ir.clone import clone_function
 from nvir.ir.nvvm import Builder, function
-from nvir.ir.nvvm_values import Node, NvvmCall
+from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
 from nvir.passes.llvm.signatures import carried, is_cast
 
 Rewrite = Callable[[Instruction], bool]
@@ -47,7 +47,7 @@ def stand_in(module: Module, found: list[Instruction], rewrite: Rewrite, dialect
             replaced[getattr(i.aux, "callee", None)] = None
             _call(i, f)
     for callee in replaced:
-        if callee is not None:
+        if isinstance(callee, Function):
             drop(callee)
     return bool(replaced)
 
@@ -94,7 +94,9 @@ def _key(i: Instruction) -> Any:
     if isinstance(aux, CallInfo):
         more = (aux.attributes, aux.arguments, aux.result, aux.bundles) if isinstance(
             aux, NvvmCall) else ()
-        aux = (aux.callee, more)
+        asm = aux.callee
+        aux = ((asm.template, asm.constraints, asm.flags) if isinstance(asm, InlineAsm) else asm,
+               more)
     operands = tuple((v.type, given.get(v, v)) for v in i.operands)
     return i.form.spelling, i.type, operands, aux
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 
 from nvir.ir import Argument, Constant, Function, Instruction, ParseError, Value
 from nvir.ir.clone import clone_function
@@ -43,7 +44,7 @@ _HEAD = ".version {}.{}\n.target {}\n.address_size 64\n"
 
 def inline(s: Selector, i: Instruction, asm: InlineAsm) -> Parts:
     """The parts of the results of an inline assembly call."""
-    outputs, inputs = _constraints(s, asm)
+    outputs, inputs = _constraints(s, asm, i.operands)
     shape = parts(i.type)
     count = len(outputs) + outputs.count(B128)
     if count != len(shape) or len(inputs) != len(i.operands):
@@ -125,22 +126,41 @@ def _mov(t: ScalarType) -> str:
     return t.name
 
 
-def _constraints(s: Selector, asm: InlineAsm) -> tuple[list[ScalarType], list[str]]:
-    outputs: list[ScalarType] = []
-    inputs: list[str] = []
-    for text in filter(None, asm.constraints.split(",")):
-        if text.startswith("~{"):
-            continue
-        letter = text.lstrip("=+&*")
-        known = letter in _CLASSES or (not text.startswith("=") and (
-            letter.isdigit() or letter in _LITERALS))
-        if not known or "*" in text or "+" in text:
-            raise s.fail(f'the constraint "{text}" of inline assembly')
-        if text.startswith("="):
-            outputs.append(_CLASSES[letter])
-        else:
-            inputs.append(letter)
-    return outputs, inputs
+def _constraints(s: Selector, asm: InlineAsm,
+                 given: Sequence[Value]) -> tuple[list[ScalarType], list[str]]:
+    """The classes of the outputs, the letters of the inputs: of the alternative (`=r|=r,0|n`) that
+    takes the most literals, the first of such."""
+    texts = [c for c in asm.constraints.split(",") if c and not c.startswith("~{")]
+    kinds = [[c.lstrip("=&%") for c in text.split("|")] for text in texts]
+    first = sum(c.startswith("=") for c in texts)
+    operands = [None] * first + list(given)
+    count = max(map(len, kinds), default=1)
+    best: list[str] = []
+    for k in range(count):
+        chosen = [_letter(c[min(k, len(c) - 1)], v) for c, v in zip(kinds, operands, strict=False)]
+        if len(chosen) == len(kinds) and all(chosen) and (
+                not best or _literals(chosen) > _literals(best)):
+            best = chosen
+    if not best and texts:
+        wrong = next((text for text, codes, v in zip(texts, kinds, operands, strict=False)
+                      if not any(_letter(c, v) for c in codes)), asm.constraints)
+        raise s.fail(f'the constraint "{wrong}" of inline assembly')
+    return [_CLASSES[c] for c in best[:first]], best[first:]
+
+
+def _letter(codes: str, v: Value | None) -> str:
+    """The one of a constraint's letters that an operand takes, None an output; "" for none."""
+    if v is not None and codes.isdigit():
+        return codes
+    if any(c not in _CLASSES and c not in _LITERALS for c in codes):
+        return ""
+    if isinstance(v, Constant) and (literals := [c for c in codes if c in _LITERALS]):
+        return literals[0]
+    return next((c for c in codes if c in _CLASSES), "")
+
+
+def _literals(letters: list[str]) -> int:
+    return sum(c in _LITERALS for c in letters)
 
 
 def _replacement(m: re.Match[str], names: dict[int, str]) -> str:

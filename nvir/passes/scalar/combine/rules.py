@@ -14,7 +14,7 @@ from nvir.analysis.promises import never_null
 from nvir.ir import Instruction, OpKind, Unsupported, nvvm_form
 from nvir.ir.floats import FORMATS, number
 from nvir.ir.nvvm import const, const_like
-from nvir.ir.types import I8, I32, I64, FloatType, IntType, PointerType
+from nvir.ir.types import I8, I32, I64, FloatType, IntType, PointerType, VectorType
 from nvir.ir.values import Constant, Undef, Value, constant, undef
 from nvir.passes.scalar.combine.rule_language import literal
 
@@ -225,6 +225,17 @@ def _extracted(c: Combiner, i: Instruction) -> Value | None:
     return c.make("extractvalue", (v,), i.type, path)
 
 
+def _lane(c: Combiner, v: Value, index: Constant) -> Value:
+    """An element of a vector; a value that is for all elements itself."""
+    if not isinstance(v.type, VectorType):
+        return v
+    if isinstance(v, Constant):
+        members = v.value
+        return members[index.value] if isinstance(members, tuple) else constant(
+            v.type.element, None if isinstance(v.type.element, PointerType) else 0)
+    return c.make("extractelement", (v, index), v.type.element)
+
+
 def _element(c: Combiner, i: Instruction) -> Value | None:
     """The element of a vector that was put in."""
     v, index = i.operands
@@ -241,6 +252,9 @@ def _element(c: Combiner, i: Instruction) -> Value | None:
         v = v.operands[0]
     if isinstance(v, Undef):
         return undef(i.type)
+    if isinstance(v, Instruction) and v.form.name == "getelementptr":  # of each address its own
+        lanes = tuple(_lane(c, x, index) for x in v.operands)
+        return c.make(v.form.spelling, lanes, i.type, v.aux)
     return None if v is i.operands[0] else c.make("extractelement", (v, index), i.type)
 
 
