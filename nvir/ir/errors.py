@@ -168,8 +168,8 @@ class LaunchError(NvirError):
             parts.append(f"address {address:#x}")
         text = ", ".join(parts)
         if instruction:
-            place = f"line {line}: " if line else ""
-            text += f"\n    {place}{instruction}"
+            shown = f"line {line}: " if line else ""
+            text += f"\n    {shown}{instruction}"
         if source:
             text += f"\n    {source}"
         super().__init__(text)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from nvir import read_ll
-from nvir.ir import Module
+from nvir import read_ll, run_passes
+from nvir.ir import Instruction, Module
 from nvir.ir.nvvm import Builder, function
 from nvir.ir.types import I32, VOID, pointer
 from tests.nvvm_modules import kernels
@@ -409,3 +409,29 @@ def test_ways_of_a_switch_that_bring_different_values_stay_apart():
     same = text.replace("5, %one", "3, %one")
     with pytest.raises(AssertionError):  # that one goes
         rewrites("simplify-cfg", same, same)
+
+
+def test_the_entries_of_a_phi_are_copied_once_for_all_that_are_joined(monkeypatch):
+    """Each branch that joins another takes an entry from the phi: a copy of all is a walk in C."""
+    copied = 0
+
+    def counted(name):
+        real = getattr(Instruction, name)
+
+        def act(self, *args):
+            nonlocal copied
+            copied += len(self.aux)
+            return real(self, *args)
+
+        monkeypatch.setattr(Instruction, name, act)
+
+    for name in ("replace_incoming", "set_incoming", "arriving"):
+        counted(name)
+
+    def copies(n: int) -> int:
+        nonlocal copied
+        copied = 0
+        run_passes(ladder(n, False), "simplify-cfg")
+        return copied
+
+    assert copies(400) < 6 * copies(100)

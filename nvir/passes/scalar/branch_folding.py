@@ -5,6 +5,7 @@ Each rule takes the run (`Simplifier`) and a block, changes the code or leaves i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nvir.analysis.callees import can_speculate
@@ -251,25 +252,70 @@ def _select(at: Instruction, cond: Value, x: Value, y: Value, phi: Instruction) 
 
 
 def join(s: Simplifier, b: Block) -> bool:
-    """Join the branch of `b` with that of a block behind it, where one way is common.
+    """Join the branch of `b` with those of blocks behind it, where one way is common.
 
         b: br %c, next, out                          b: %t = select %c, %d, false
         next: br %d, then, out              ==>         br %t, then, out
 
-    What stands before the second branch runs always then, so there must be little of it.
+    What stands before the second branch runs always then, so there must be little of it. What
+    stands at `then` is asked next: no other rule takes what this one does.
     """
     last = b.terminator
     if last is None or last.form.name != "br" or len(last.operands) != 1 or b in s.latches:
         return False
     for at, after in enumerate(last.aux):
-        out = last.aux[1 - at]
-        if after is not out and _may_join(s, b, after, out):
-            _join(s, b, at, after, out)
+        out: Block = last.aux[1 - at]
+        arriving = _Arriving(b, out)
+        if after is not out and _may_join(s, b, after, out, arriving):
+            _join(s, b, at, after, out, arriving)
+            while _may_join(s, b, last.aux[0], out, arriving):
+                s.changes["join"] = s.changes.get("join", 0) + 1
+                _join(s, b, 0, last.aux[0], out, arriving)
+            arriving.settle()
             return True
     return False
 
 
-def _may_join(s: Simplifier, b: Block, after: Block, out: Block) -> bool:
+class _Arriving:
+    """What comes to the phis of a block from `b` and from what is joined with it, written back
+    once: in phis of many entries each change is a walk over all."""
+
+    FEW = 16
+
+    def __init__(self, b: Block, out: Block) -> None:
+        self.b, self.phis = b, list(out.phis)
+        self.gone: list[Block] = []
+        self.near: list[Value] = []
+        self.entries: list[dict[Block, Value]] = []
+
+    def pairs(self, after: Block) -> Iterator[tuple[Instruction, Value, Value]]:
+        """Of each phi what comes from `b`, and what from a block."""
+        if not self.near:
+            self.near = [phi.arriving(self.b) for phi in self.phis]
+        if not self.entries and len(self.gone) > self.FEW:
+            self.entries = [dict(zip(phi.aux, phi.operands, strict=True)) for phi in self.phis]
+        for k, phi in enumerate(self.phis):
+            far = self.entries[k][after] if self.entries else phi.arriving(after)
+            yield phi, self.near[k], far
+
+    def join(self, after: Block, near: list[Value]) -> None:
+        self.near = near
+        self.gone.append(after)
+
+    def settle(self) -> None:
+        gone = {*self.gone, self.b}
+        for phi, value in zip(self.phis, self.near, strict=True):
+            if len(gone) <= self.FEW:
+                phi.replace_incoming(self.b, [value], [self.b])
+                for p in self.gone:
+                    phi.replace_incoming(p, (), ())
+            else:
+                kept = [(value if p is self.b else v, p) for v, p in phi.incoming
+                        if p is self.b or p not in gone]
+                phi.set_incoming([v for v, _ in kept], [p for _, p in kept])
+
+
+def _may_join(s: Simplifier, b: Block, after: Block, out: Block, arriving: _Arriving) -> bool:
     second = after.terminator
     if after is b or len(s.preds[after]) != 1 or second is None or second.form.name != "br":
         return False
@@ -279,13 +325,12 @@ def _may_join(s: Simplifier, b: Block, after: Block, out: Block) -> bool:
         return False
     if sum(cost(i) for i in after if i is not second) > JOINED:
         return False
-    differ = 0
-    for phi in out.phis:
-        differ += _needs_select(phi.arriving(b), phi.arriving(after))
-    return differ <= 1
+    return sum(_needs_select(near, far) for _, near, far in arriving.pairs(after)) <= 1
 
 
-def _join(s: Simplifier, b: Block, at: int, after: Block, out: Block) -> None:
+def _join(
+    s: Simplifier, b: Block, at: int, after: Block, out: Block, arriving: _Arriving
+) -> None:
     last, second = b.terminator, after.terminator
     assert last is not None
     assert second is not None
@@ -301,11 +346,10 @@ def _join(s: Simplifier, b: Block, at: int, after: Block, out: Block) -> None:
         both = _i1(last, "select", (cond, inner, constant(I1, 0)))
     else:
         both = _i1(last, "select", (cond, constant(I1, 0), inner))
-    for phi in out.phis:
-        near, far = phi.arriving(b), phi.arriving(after)
-        x, y = (far, near) if at == 0 else (near, far)
-        phi.replace_incoming(b, [_select(last, cond, x, y, phi)], [b])
-        phi.replace_incoming(after, (), ())
+    arriving.join(after, [
+        _select(last, cond, *((far, near) if at == 0 else (near, far)), phi)
+        for phi, near, far in arriving.pairs(after)
+    ])
     for phi in then.phis:
         phi.aux = tuple([b if p is after else p for p in phi.aux])
     s.preds[then][b] = s.preds[then].pop(after)
