@@ -30,7 +30,7 @@ def kernel_stream(made: PostRaSchedule) -> Stream:
             apart = d.distance + stage[d.target] - stage[d.source]
             waits[d.target].append(Wait(place[d.source], apart, d.cycles))
     levels = [bool(_row(code.profile, op).levels) for op in code.operations]
-    for w in made.control.waits:
+    for w in made.control.waits():
         if not (w.is_read and levels[w.setter]):
             waits[w.waiter].append(Wait(place[w.setter], w.passes, w.lands))
     slots: list[Slot] = []

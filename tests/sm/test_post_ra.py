@@ -519,7 +519,7 @@ def test_shared_barriers_cost_the_simulator_what_is_predicted(loads):
     assert abs(made.cycles - ran.cycles_per_iteration) <= max(1.0, 0.05 * made.cycles)
     assert made.control.extra == 0 or loads > BARRIERS
     barriers = {f.write for f in made.control.fields if f.write is not None}
-    for w in made.control.waits:  # each wait is for what the field of its setter names
+    for w in made.control.waits():  # each wait is for what the field of its setter names
         f = made.control.fields[w.setter]
         assert (f.read if w.is_read else f.write) in made.control.fields[w.waiter].wait
     assert len(barriers) <= BARRIERS
@@ -529,8 +529,8 @@ def test_a_barrier_that_is_shared_is_waited_for_in_full():
     """Two loads on one barrier, the later one issued behind: its reader's wait is that long."""
     made = verified(code(*[op("LDG.E", f"R{10 + k}", "R2") for k in range(9)],
                          *[op("FADD", f"R{40 + k}", f"R{10 + k} R{40 + k}") for k in range(9)]))
-    shared = [w for w in made.control.waits
-              if sum(x.waiter == w.waiter for x in made.control.waits) > 1]
+    shared = [w for w in made.control.waits()
+              if sum(x.waiter == w.waiter for x in made.control.waits()) > 1]
     assert shared
     slots = kernel_stream(made).slots
     order = made.order()

@@ -20,7 +20,7 @@ Source  S. Gray, MaxAs, "Control Codes"; Huerta et al., "Analyzing Modern NVIDIA
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import attrs
@@ -45,16 +45,6 @@ class Fields:
     write: int | None = None
     read: int | None = None
     wait: tuple[int, ...] = ()
-
-
-@attrs.frozen
-class KernelControl:
-    """Fields by operation; barriers in use; cycles a pass that shared barriers add; all waits."""
-
-    fields: tuple[Fields, ...]
-    barriers: int
-    extra: int
-    waits: tuple[BarrierWait, ...] = ()
 
 
 @attrs.frozen
@@ -83,6 +73,35 @@ class _Arc:
     lands: int
 
 
+@attrs.frozen
+class KernelControl:
+    """Fields by operation; barriers in use; cycles a pass that shared barriers add.
+
+    held   what signals each barrier, arc by arc, with its number
+    place  of each operation in a pass
+    """
+
+    fields: tuple[Fields, ...]
+    barriers: int
+    extra: int
+    held: tuple[tuple[_Arc, int], ...] = ()
+    place: Mapping[int, int] = attrs.field(factory=dict)
+
+    def waits(self) -> list[BarrierWait]:
+        """Who waits for what: every waiter for all that signals its barrier. The square of what
+        share one."""
+        members: dict[int, list[_Arc]] = {}
+        waiters: dict[int, set[int]] = {}
+        for arc, b in self.held:
+            members.setdefault(b, []).append(arc)
+            waiters.setdefault(b, set()).add(arc.waiter)
+        place = self.place
+        return [
+            BarrierWait(n, a.node, int(place[a.node] >= place[n]), a.lands, a.kind == "read")
+            for b, found in waiters.items() for n in sorted(found) for a in members[b]
+        ]
+
+
 def control(
     code: LoopCode, found: Sequence[Dependence], ii: int, times: Sequence[int], level: str = "l1"
 ) -> KernelControl:
@@ -100,52 +119,38 @@ def control(
         follow = order[(k + 1) % len(order)]
         gap = times[follow] % ii - times[n] % ii + (ii if k + 1 == len(order) else 0)
         stall[n] = gap
-    all_waits = _waits(arcs, barrier, {n: k for k, n in enumerate(order)})
+    held = tuple(zip(arcs, barrier, strict=True))
     return KernelControl(
         tuple(
             Fields(stall[n], sets.get((n, "write")), sets.get((n, "read")),
                    tuple(sorted(waits.get(n, ()))))
             for n in range(len(times))
         ),
-        len(set(barrier)), _added(all_waits, order, stall, ii), tuple(all_waits),
+        len(set(barrier)), _added(held, order, stall, ii), held,
+        {n: k for k, n in enumerate(order)},
     )
 
 
-def _waits(
-    arcs: Sequence[_Arc], barrier: Sequence[int], place: dict[int, int]
-) -> list[BarrierWait]:
-    """Who waits for what: every waiter for all that signals its barrier."""
-    members: dict[int, list[_Arc]] = {}
-    waiters: dict[int, set[int]] = {}
-    for arc, b in zip(arcs, barrier, strict=True):
-        members.setdefault(b, []).append(arc)
-        waiters.setdefault(b, set()).add(arc.waiter)
-    return [
-        BarrierWait(n, a.node, int(place[a.node] >= place[n]), a.lands, a.kind == "read")
-        for b, found in waiters.items() for n in sorted(found) for a in members[b]
-    ]
-
-
 def _added(
-    waits: Sequence[BarrierWait], order: Sequence[int], stall: dict[int, int], ii: int
+    held: Sequence[tuple[_Arc, int]], order: Sequence[int], stall: dict[int, int], ii: int
 ) -> int:
-    """Cycles by which a pass is longer than the interval, because of its waits."""
-    of: dict[int, list[BarrierWait]] = {}
-    for w in waits:
-        of.setdefault(w.waiter, []).append(w)
-    before: dict[int, int] = {}
+    """Cycles by which a pass is longer than the interval, because of its waits: each for all that
+    has been issued on its barrier."""
+    waits: dict[int, set[int]] = {}
+    signals: dict[int, list[tuple[int, int]]] = {}
+    for arc, b in held:
+        waits.setdefault(arc.waiter, set()).add(b)
+        signals.setdefault(arc.node, []).append((b, arc.lands))
+    done = [0] * BARRIERS  # when all that was issued on each has landed
     now, starts = 0, []
     for _ in range(PASSES):
-        issued: dict[int, int] = {}
         for n in order:
-            for w in of.get(n, ()):
-                at = (before if w.passes else issued).get(w.setter)
-                if at is not None:
-                    now = max(now, at + w.lands)
-            issued[n] = now
+            now = max([now, *(done[b] for b in waits.get(n, ()))])
+            if n == order[0]:
+                starts.append(now)
+            for b, lands in signals.get(n, ()):
+                done[b] = max(done[b], now + lands)
             now += stall[n]
-        before = issued
-        starts.append(issued[order[0]])
     half = PASSES // 2
     return -(-(starts[-1] - starts[-1 - half]) // half) - ii
 
