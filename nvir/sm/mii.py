@@ -4,7 +4,8 @@ RecMII is the largest ratio latency / distance over the cycles of the graph, rou
 Each strongly connected component is asked whether a cycle beats the best ratio so far;
 a cycle that does raises the ratio to its own, until none does. That is Newton's method on
 the cycle ratio: exact in rationals, a handful of Bellman-Ford runs in practice, and the
-last cycle found is the critical recurrence.
+last cycle found is the critical recurrence. Where many cycles are each a little better than the
+last (long bodies whose registers are reused), the ratio is halved in on after the first of them.
 
 ResMII is the largest ceil(uses / units) over the limited resources. Of pipes, the operations that
 can run nowhere else than on some set of them need the sum of their busy cycles over its units.
@@ -24,6 +25,11 @@ from typing import TYPE_CHECKING
 import attrs
 
 from nvir.sm.graph import DependenceGraph, positive_cycle
+
+FEW = 24
+"""Cycles that each beat the last, after which the ratio is halved in on instead,"""
+FINE = 64
+"""in parts of a cycle: of long recurrences each is only a little better than the last."""
 
 if TYPE_CHECKING:  # costs more to import than the rest
     from fractions import Fraction
@@ -197,15 +203,29 @@ def _raise_ratio(
     inside = set(component)
     inner = {u: [edge for edge in graph.succs[u] if edge[0] in inside] for u in component}
     out: list[list[tuple[int, int]]] = [[]] * len(graph)
-    while True:
-        # Scaled to integers: a cycle beats p/q when sum(latency * q - distance * p) > 0.
-        p, q = (best.latency, best.distance) if best else (0, 1)
+
+    def beyond(p: int, q: int) -> Recurrence | None:
+        """A cycle that beats p/q: scaled to integers, sum(latency * q - distance * p) > 0."""
         for u, edges in inner.items():
             out[u] = [(v, latency * q - distance * p) for v, latency, distance in edges]
         cycle = positive_cycle(component, out)
-        if cycle is None:
-            return best
-        best = _recurrence(graph, cycle, p, q)
+        return None if cycle is None else _recurrence(graph, cycle, p, q)
+
+    rounds = 0
+    while (found := beyond(*((best.latency, best.distance) if best else (0, 1)))) is not None:
+        best = found
+        rounds += 1
+        if rounds == FEW:  # the ratio is between two bounds, in parts of a cycle
+            low = best.latency * FINE // best.distance
+            most = FINE * sum(max(0, edge[1]) for edges in inner.values() for edge in edges)
+            while most - low > 1:
+                middle = (low + most) // 2
+                found = beyond(middle, FINE)
+                if found is None:
+                    most = middle
+                else:
+                    best, low = found, found.latency * FINE // found.distance
+    return best
 
 
 def _recurrence(graph: DependenceGraph, cycle: list[int], p: int, q: int) -> Recurrence:

@@ -13,7 +13,7 @@ from hypothesis import given
 from schedule_graphs import graph_of, random_graph, small_graphs, stored
 
 from nvir.ir.errors import NvirError
-from nvir.sm import DependenceGraph, GraphError, minimum_ii
+from nvir.sm import DependenceGraph, GraphError, mii, minimum_ii
 from nvir.sm.mii import critical_recurrence
 
 
@@ -201,3 +201,15 @@ def test_published_bounds():
         bounds = minimum_ii(graph_of(entry))
         found = (bounds.rec_mii, bounds.res_mii, bounds.mii)
         assert found == (entry["rec_mii"], entry["res_mii"], entry["mii"]), entry["name"]
+
+
+@given(small_graphs())
+def test_halving_in_on_the_ratio_ends_at_the_same(graph: DependenceGraph) -> None:
+    few = mii.FEW
+    try:
+        mii.FEW = 1
+        halved = critical_recurrence(graph)
+    finally:
+        mii.FEW = few
+    found = critical_recurrence(graph)
+    assert (found and found.ratio) == (halved and halved.ratio)

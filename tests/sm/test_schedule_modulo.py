@@ -22,14 +22,27 @@ from schedule_graphs import (
     stored,
 )
 
+import nvir
+from benchmarks import limits
 from nvir.ir.errors import Unsupported
-from nvir.sm import DependenceGraph, GraphError, check_schedule, minimum_ii, modulo_schedule
-from nvir.sm.schedule import bounds, cpsat
+from nvir.ir.loops import natural_loops
+from nvir.report.schedule.figures import schedule_text
+from nvir.sm import (
+    DependenceGraph,
+    GraphError,
+    check_schedule,
+    minimum_ii,
+    modulo_schedule,
+    profile,
+)
+from nvir.sm.loopgraph import loop_graph
+from nvir.sm.schedule import bounds, cpsat, driver
 from nvir.sm.schedule.bounds import overfull, tighten
 from nvir.sm.schedule.check import ScheduleError, require_schedule
 from nvir.sm.schedule.core import complete, core_groups
 from nvir.sm.schedule.exact import Search
 from nvir.sm.schedule.ims import iterative_modulo_schedule
+from nvir.sm.schedule.loops import schedule_loop
 from nvir.sm.schedule.swing import swing_modulo_schedule
 from tests.effort import effort
 
@@ -356,3 +369,17 @@ def test_the_benchmark_runs(tmp_path):
     assert "optimum proven on" in result.stdout
     assert all(row["nvir"]["ii"] <= row["ims"]["ii"] for row in json.loads(out.read_text()))
     assert picture.stat().st_size > 1000
+
+
+def test_what_is_left_out_of_large_graphs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = nvir.read_ptx(limits.accesses(8))["k"]
+    f.analyze_cfg()
+    found = loop_graph(natural_loops(f)[0], profile("sm_80"))
+    assert "effort" not in schedule_text(schedule_loop(found), "k")
+    monkeypatch.setattr(driver, "THOROUGH", len(found.graph) - 1)
+    made = schedule_loop(found)
+    assert made.effort == "quick"
+    assert f"for {len(found.graph)} operations intervals are tried" in schedule_text(made, "k")
+    monkeypatch.setattr(driver, "LARGEST", len(found.graph) - 1)
+    with pytest.raises(Unsupported, match=f"modulo schedule of {len(found.graph)} operations"):
+        schedule_loop(found)

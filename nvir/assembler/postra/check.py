@@ -17,6 +17,7 @@ Cost      iterations in flight times operands.
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
@@ -278,6 +279,7 @@ class _Line:
     def __init__(self, made: PostRaSchedule, level: str, policy: str) -> None:
         self.made, self.level, self.policy = made, level, policy
         self.trips = 2 * made.stages + 2
+        self.times = made.times
         self.writers: dict[Reg, list[Instance]] = {}
         for i in range(self.trips):
             for n, op in enumerate(made.code.operations):
@@ -285,7 +287,7 @@ class _Line:
                     self.writers.setdefault(r, []).append((i, n))
 
     def at(self, x: Instance) -> int:
-        return self.made.times[x[1]] + x[0] * self.made.ii
+        return self.times[x[1]] + x[0] * self.made.ii
 
     def faults(self) -> Iterator[str]:
         code = self.made.code
@@ -315,8 +317,8 @@ class _Line:
         timed: Sequence[tuple[int, Instance]],
     ) -> Iterator[str]:
         code, now = self.made.code, self.at(x)
-        before = [w for t, w in timed if t < now]
-        have = before[-1] if before else None
+        behind = bisect_left(timed, (now,))  # the first that is written now or later
+        have = timed[behind - 1][1] if behind else None
         if have != want:
             yield f"{x[1]} of iteration {x[0]} reads {reg_name(r)} of {have}, not of {want}"
             return
@@ -328,8 +330,8 @@ class _Line:
             if now - self.at(want) < ready:
                 yield f"{x[1]} reads {reg_name(r)} {now - self.at(want)} after {want[1]}"
         hold = 1 if r[0] == "M" else read_cycles(code.profile, op)
-        for t, w in timed:
-            if now <= t < now + hold and w != x:
+        for t, w in timed[behind : bisect_left(timed, (now + hold,))]:
+            if w != x:
                 yield f"{w[1]} overwrites {reg_name(r)} {t - now} after {x[1]} reads it"
 
 
@@ -337,16 +339,20 @@ def _barriers(made: PostRaSchedule) -> Iterator[str]:
     """Every hand-over of variable latency has a wait on its barrier between its two ends."""
     code, fields = made.code, made.control.fields
     t, ii = made.times, made.ii
-    waits: dict[int, list[int]] = {}
+    waits: dict[int, list[int]] = {}  # the cycles in which each barrier is waited for
     for n, f in enumerate(fields):
         for b in f.wait:
-            waits.setdefault(b, []).append(n)
+            waits.setdefault(b, []).extend(
+                t[n] + k * ii for k in range(-made.stages - 1, 2 * made.stages + 3))
+    for cycles in waits.values():
+        cycles.sort()
 
     def guarded(start: int, end: int, barrier: int | None) -> bool:
         if barrier is None:
             return False
-        return any(start < t[n] + k * ii <= end for n in waits.get(barrier, ())
-                   for k in range(-made.stages - 1, 2 * made.stages + 3))
+        cycles = waits.get(barrier, [])
+        first = bisect_right(cycles, start)
+        return first < len(cycles) and cycles[first] <= end
 
     base = made.stages  # an iteration with others on both sides
     line: dict[Reg, Instance] = {}

@@ -105,6 +105,7 @@ def schedule_json(made: LoopSchedule, function: str) -> dict[str, Any]:
         "ii": made.ii,
         "stages": made.stages,
         "optimal": made.optimal,
+        "effort": made.effort,
         "bottleneck": made.bottleneck,
         "max_live": made.max_live,
         "max_live_bound": made.registers_needed(),
@@ -149,6 +150,7 @@ def schedule_text(made: LoopSchedule, function: str) -> str:
         *_table(made),
         "",
         *_binding(made),
+        *_left_out(made),
     ]
     return "\n".join(lines) + "\n"
 
@@ -212,6 +214,14 @@ def _cell(
 def _short(text: str) -> str:
     text = " ".join(text.partition(" !loc ")[0].split())
     return text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
+
+
+def _left_out(made: LoopSchedule) -> list[str]:
+    """What was not looked for because of its size."""
+    if made.effort != "quick":
+        return []
+    return [f"effort      for {len(made.graph.operations)} operations intervals are tried in "
+            "growing steps, none between; fewer registers are not looked for"]
 
 
 def _binding(made: LoopSchedule) -> list[str]:

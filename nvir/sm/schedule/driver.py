@@ -46,8 +46,11 @@ SWEEPS = 4
 """Pairs of sweeps to shorten lives on pipes."""
 DEALS = 2
 """How often the slots of a schedule on pipes are dealt out anew, and annealed again."""
-SWINGABLE = 1000
-"""Operations up to which they are: the order of swing scheduling is not linear in time."""
+THOROUGH = 1000
+"""Operations up to which everything is tried: neither the order of swing scheduling nor trading
+places is linear in time. On pipes the effort for more is "quick"."""
+LARGEST = 16_000
+"""Operations of what is scheduled at all."""
 
 
 @attrs.frozen
@@ -61,6 +64,7 @@ class ModuloSchedule:
     method       what found it: "ims", "swing", "exact" or "cpsat"
     max_live     registers live at once in the kernel
     live_bound   no schedule at this II has fewer, as far as this was looked into
+    effort       with which it was looked for, "quick" where that is all that its size allows
     within_limit whether they are within the register limit; True without one
     pipe         the pipe that each node takes, "" for none; empty for a graph without pipes
     """
@@ -74,6 +78,7 @@ class ModuloSchedule:
     within_limit: bool = True
     pipe: tuple[str, ...] = ()
     live_bound: int = 0
+    effort: str = "full"
 
     @property
     def mii(self) -> int:
@@ -139,10 +144,11 @@ def modulo_schedule(
                     does not; where no interval helps, the schedule of least MaxLive
     register_edges, sizes   which edges carry values and of what size, as of `values_of`
     effort          of a graph with pipes: "full", "interval" (nothing is done for few registers),
-                    "quick" (nor is it looked between the growing steps of the interval)
+                    "quick" (nor is it looked between the growing steps of the interval), which
+                    is all that is done for more than THOROUGH operations
 
     Raises GraphError where no interval whatever has a schedule, or for bad options, and
-    Unsupported where "cpsat" is asked for but not installed.
+    Unsupported for more than LARGEST operations and where "cpsat" is asked for but not installed.
     """
     if not isinstance(graph, DependenceGraph):
         raise TypeError(f"modulo_schedule needs a DependenceGraph, not {type(graph).__name__}")
@@ -152,6 +158,10 @@ def modulo_schedule(
         raise GraphError(f"effort {effort!r}: expected 'full', 'interval' or 'quick'")
     if solver == "cpsat" and not cpsat.available():
         raise Unsupported("solver 'cpsat' without OR-tools (pip install 'nvir[solve]')")
+    if len(graph) > LARGEST:
+        raise Unsupported(f"modulo schedule of {len(graph)} operations, more than {LARGEST}")
+    if graph.pipes and len(graph) > THOROUGH:
+        effort = "quick"
     bounds = minimum_ii(graph)
     values = values_of(graph, register_edges, sizes)
     if not len(graph):
@@ -167,6 +177,7 @@ def modulo_schedule(
         found = _within_registers(graph, found, values, register_limit)
     if pipes and not graph.pipes:
         found = attrs.evolve(found, pipe=tuple(p[0] if p else "" for p in pipes))
+    found = attrs.evolve(found, effort=effort)
     require_schedule(graph, found.ii, found.times, found.pipe if graph.pipes else ())
     return found
 
@@ -216,7 +227,7 @@ def _of_few_registers(
     best = _candidate(graph, search.method, (times, table), values, weights, thorough)
     wanted = PRESSURE if limit is None else min(PRESSURE, limit)
     least = _least(graph, ii, values, best.max_live, share) if thorough else wanted
-    if best.max_live > least and len(graph) <= SWINGABLE:
+    if best.max_live > least and len(graph) <= THOROUGH:
         for other in _others(graph, ii, values, weights, thorough):
             best = min(best, other, key=lambda candidate: candidate.max_live)
     if thorough and best.max_live > least:
