@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import stat
 from collections import Counter
 from typing import Any, BinaryIO
@@ -13,6 +14,7 @@ from nvir.ir.errors import Diagnostic, ParseError
 
 LARGEST = 256 << 20  # bytes; PTX of the largest libraries is a tenth of it
 _PIECE = 1 << 20
+_JSON = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 
 def read_file(
@@ -69,3 +71,46 @@ def json_document(data: str | bytes, file: str) -> Any:
     except (RecursionError, ValueError) as e:  # a number of thousands of digits
         why = "nested too deeply" if isinstance(e, RecursionError) else str(e)
         raise ParseError(Diagnostic(f"not JSON that can be read: {why}", file)) from None
+
+
+def json_place(text: str, path: str, message: str, file: str) -> Diagnostic:
+    """What is wrong of a key of a JSON text that could be read, `a.b[2].c`, at the key, else at the
+    nearest one around it that is there, else without a place."""
+    places = _places(text)
+    while path not in places and path:
+        path = path[: max(path.rfind("."), path.rfind("["), 0)]
+    if not path:
+        return Diagnostic(message, file)
+    at = places[path]
+    start = text.rfind("\n", 0, at) + 1
+    line = text.count("\n", 0, at) + 1
+    return Diagnostic(message, file, line, at - start + 1, text[start:].partition("\n")[0])
+
+
+def _places(text: str) -> dict[str, int]:
+    """The offset of each key and element, by its path."""
+    found: dict[str, int] = {}
+    inside: list[tuple[str, int]] = []  # the path of what is open; of a list the element, else -1
+    here = ""
+    is_key = False
+    for m in _JSON.finditer(text):
+        token = m[0]
+        if inside and token == ",":
+            path, k = inside[-1]
+            inside[-1] = path, k + (k >= 0)
+            is_key = k < 0
+            continue
+        if token in "}]" and inside:
+            inside.pop()
+        elif is_key and token[0] == '"':
+            here = f"{inside[-1][0]}.{json.loads(token)}".lstrip(".")
+            found.setdefault(here, m.start())
+            is_key = False
+        elif token not in ":}]":
+            if inside and inside[-1][1] >= 0:
+                here = "{}[{}]".format(*inside[-1])
+                found[here] = m.start()
+            if token in "{[":
+                inside.append((here, -1 if token == "{" else 0))
+                is_key = token == "{"
+    return found

@@ -18,7 +18,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from nvir.ir.document import json_document, read_file
+from nvir.ir.document import json_document, json_place, read_file
 from nvir.ir.errors import Diagnostic, NvirError, ParseError
 from nvir.sm.profile import (
     FEATURES,
@@ -88,17 +88,12 @@ def read_user(path: Path) -> Profile:
     """A user's file. Raises `ParseError` for what is wrong in it, `NvirError` if unreadable."""
     data = _user(path)
     name = data.get("name", path.stem)
-    return _Checker(str(path)).build(name if isinstance(name, str) else path.stem, data)
+    return _Checker(str(path), _text(path)).build(name if isinstance(name, str) else path.stem, data)
 
 
 def _user(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
     """The merged data of a user's file; `above` are the files that extend it."""
-    try:
-        text = read_file(path).decode("utf-8")
-    except OSError as e:
-        raise NvirError(f"cannot read profile {path}: {e.strerror or e}") from None
-    except UnicodeDecodeError:
-        raise ParseError(Diagnostic("not UTF-8 text", file=str(path))) from None
+    text = _text(path)
     data = _parse(text, str(path))
     base = data.get("extends")
     if base is None:
@@ -107,15 +102,26 @@ def _user(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
         following = path.parent / base
         files = [x.resolve() for x in (*above, path)]
         if following.resolve() in files:
-            raise ParseError(Diagnostic(f"extends: {base} extends this file", file=str(path)))
+            raise ParseError(
+                json_place(text, "extends", f"extends: {base} extends this file", str(path)))
         return _derived(_user(following, (*above, path)), data)
     if base not in (*PROFILES, "common"):
         from difflib import get_close_matches
 
         near = get_close_matches(str(base), PROFILES, n=3, cutoff=0.3)
         hint = f"; nearest: {', '.join(near)}" if near else ""
-        raise ParseError(Diagnostic(f"extends: no profile {base!r}{hint}", file=str(path)))
+        raise ParseError(
+            json_place(text, "extends", f"extends: no profile {base!r}{hint}", str(path)))
     return _derived(_builtin(base), data)
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_file(path).decode("utf-8")
+    except OSError as e:
+        raise NvirError(f"cannot read profile {path}: {e.strerror or e}") from None
+    except UnicodeDecodeError:
+        raise ParseError(Diagnostic("not UTF-8 text", file=str(path))) from None
 
 
 def _derived(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
@@ -155,8 +161,8 @@ def _merge(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
 class _Checker:
     """Reads values by key and collects what is wrong with them."""
 
-    def __init__(self, file: str) -> None:
-        self.file = file
+    def __init__(self, file: str, text: str = "") -> None:
+        self.file, self.source_text = file, text
         self.errors: list[Diagnostic] = []
         self.figures: dict[str, str] = {}
 
@@ -423,7 +429,8 @@ class _Checker:
                 self.error(f"{at}.{key}".lstrip("."), f"unknown key{_hint(key, keys)}")
 
     def error(self, at: str, what: str) -> None:
-        self.errors.append(Diagnostic(f"profile key {at}: {what}", file=self.file))
+        message = f"profile key {at}: {what}"
+        self.errors.append(json_place(self.source_text, at, message, self.file))
 
     def stop(self) -> None:
         if self.errors:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nvir.ir.document import json_place
 from nvir.ir.errors import NvirError, ParseError, Unsupported
 from nvir.sm.profile import (
     PROFILES,
@@ -464,3 +465,26 @@ def test_any_json_is_a_profile_or_an_nvir_error(tmp_path_factory, section, key, 
     except NvirError:
         return
     assert machine.limits.max_warps_per_sm >= 1
+
+
+def test_errors_of_a_file_are_told_at_their_keys(tmp_path: Path) -> None:
+    file = tmp_path / "p.json"
+    file.write_text('{"extends": "sm_80", "title": "a \\" {",\n'
+                    ' "pipes": {"ALU": {"units": 0}, "A.B": {"units": 1.5}},\n'
+                    ' "units": {"int": {"interval": 2, "pipes": ["ALU",\n   3]}},\n'
+                    ' "occupancy": {"max_blocks_per_sm": -1}}')
+    with pytest.raises(ParseError) as e:
+        profile(str(file))
+    assert [(d.line, d.col, d.message.split(":")[0]) for d in e.value.errors] == [
+        (2, 20, "profile key pipes.ALU.units"), (2, 41, "profile key pipes.A.B.units"),
+        (4, 4, "profile key units.int.pipes[1]"),
+        (5, 16, "profile key occupancy.max_blocks_per_sm"),
+    ]
+    assert e.value.errors[2].source == "   3]}},"
+
+
+def test_a_key_that_is_missing_is_told_where_it_belongs() -> None:
+    text = '{"a": [\n  {"b": 1}]}'
+    found = json_place(text, "a[0].c.d", "no", "f")
+    assert (found.line, found.col) == (2, 3)
+    assert json_place(text, "z", "no", "f").line == 0
