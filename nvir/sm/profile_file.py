@@ -87,8 +87,9 @@ def is_path(name: object) -> TypeGuard[str]:
 def read_user(path: Path) -> Profile:
     """A user's file. Raises `ParseError` for what is wrong in it, `NvirError` if unreadable."""
     data = _user(path)
-    name = data.get("name", path.stem)
-    return _Checker(str(path), _text(path)).build(name if isinstance(name, str) else path.stem, data)
+    given = data.get("name")
+    name = given if isinstance(given, str) else path.stem
+    return _Checker(str(path), _text(path)).build(name, data)
 
 
 def _user(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
