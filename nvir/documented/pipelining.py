@@ -189,7 +189,7 @@ def _own_class(i: Instruction, profile: Profile) -> int:
         known = find_row(opcode) is not None
         note("LAT-07", "1 no family", made, opcode=opcode, known=known, default=DEFAULT)
     else:
-        words = (0, 0, 0, 0, made)  # of a load the encoder puts its class into word 4
+        words = made, made, made, made, made  # that of a load reads word 4, where its class is
         note("LAT-03", "1 family", made, opcode=opcode, family=family.category,
              numbers=[f"{n:#x}" for n in (family.first, family.last)], index=0,
              by_rule=family.rule(0, words, 0))

@@ -371,7 +371,7 @@ REMOVED: dict[str, dict[str, Made]] = {
     },
     "memory": {
         "lower_copies": gives(False),
-        "make_plan": gives(CopyPlan(1, 0, True, "forward", False, "")),
+        "make_plan": gives(CopyPlan(1, 0, True, "forward", False, "", False, False)),
         "blocks": lambda self, done: (done,) * 4,
         "one": lambda self, done, down: self.b.branch(done), "segments": gives([]),
         "below": gives(constant(I1, 1)), "guard": lambda self, count, empty, full:

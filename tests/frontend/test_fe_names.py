@@ -251,6 +251,8 @@ def test_abi_variants():
     assert any("memcpy" in str(x.aux.callee.name) for x in f.instructions() if x.form.is_call)
     coerced, f = variant(Kind.COERCE, I64)
     assert (coerced.name, coerced.aux[0].label) == ("tmp", "struct.pair")
+    (kept,) = [x for x in f.instructions() if x.form.name == "store"]
+    assert kept.operands == (f.arguments[0], coerced)
     scalar, f = variant(Kind.COERCE, I32, t.FLOAT)
     assert scalar.name == "v.addr"
     assert "coerce" in names_in(f)

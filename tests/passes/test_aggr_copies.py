@@ -19,7 +19,11 @@ from nvir.ir.text.trace import Trace
 from nvir.ir.types import I8, I32, I64, VOID, array, pointer, vector
 from nvir.ir.values import constant
 from nvir.passes.aggregate.copies import nonzero
+from nvir.passes.aggregate.func_args import flatten_parameters
 from nvir.passes.aggregate.plan import CopyLimits, make_plan
+from nvir.passes.context import Context
+from nvir.passes.knobs import Knobs
+from nvir.passes.registry import all_passes
 from nvir.passes.select import select_module
 from nvir.toolchain import libnvvm
 from tests.aggregates import (
@@ -223,6 +227,16 @@ declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
         assert len(m["f"].params) == parameters
         assert "split" in names(m["f"])
         assert not any(str(i.type).startswith("{") for i in m["f"].instructions())
+
+
+@pytest.mark.seed("MEM-02")
+@pytest.mark.parametrize(("kind", "flat"), [("internal", True), ("weak", False)])
+def test_struct_parameters_that_are_taken_apart_change_the_module(kind, flat):
+    m = read(f"define {kind} void @f({{i32, i32}} %v) {{\n  ret void\n}}")
+    ctx = Context(m, Knobs(policy="documented"))
+    ctx.pass_ = all_passes()["lower-aggr-copies"]
+    assert flatten_parameters(m, ctx) is flat
+    assert len(m["f"].params) == 1 + flat
 
 
 @pytest.mark.seed("MEM-03", "MEM-07")

@@ -12,6 +12,7 @@ import nvir
 from nvir.ir.clone import clone_module
 from nvir.ir.loops import natural_loops
 from nvir.passes.driver import Driver, Settings
+from nvir.passes.loop.fuse.loop_fuse import _is_plain
 from nvir.passes.phases import ORI_ORDER, phase
 from tests.equivalence import same_behaviour
 from tests.passes.conftest import body
@@ -519,6 +520,17 @@ def test_several_blocks_are_fused_on_demand_and_if_alike() -> None:
 # -------------------------------------------------------------- transformation
 
 
+@pytest.mark.seed("FUS-19")
+@pytest.mark.parametrize(("text", "plain"), [
+    ("add.u32 %r1, %r2, 3;", True), ("@%p1 add.u32 %r1, %r2, 3;", False),
+    ("ld.global.u32 %r1, [%rd1];", False), ("add.cc.u32 %r1, %r2, 3;", False),
+    ("add.cc.u32 %r3, %r2, 3; addc.u32 %r1, %r2, 3;", False)])
+def test_what_may_stand_for_another(text: str, plain: bool) -> None:
+    (block,) = nvir.read_ptx(body(text + "ret;"))["k"].blocks
+    *_, last = (i for i in block if not i.form.terminator)
+    assert _is_plain(last) is plain
+
+
 @pytest.mark.seed("FUS-19", "FUS-20")
 def test_two_bodies(check) -> None:
     """Repeated instructions are left out, a move is looked through, an invariant goes before."""
@@ -612,6 +624,19 @@ def test_a_third_way_to_the_block_behind_the_first_loop() -> None:
     for (jump, way), name in ((("", ""), "Fused"), (third, "NotAdjacent")):
         _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8;" + jump + text + way)
         assert [r.name for r in remarks] == [name]
+
+
+@pytest.mark.parametrize(("ways", "name"), [(1, "Fused"), (2, "NotAdjacent")])
+def test_branches_behind_the_guard(ways: int, name: str) -> None:
+    """One may decide in the block that the guard leads to; what follows that only jumps."""
+    leave = "".join(f"setp.eq.u32 %p{4 + k}, %r51, {k + 2}; @%p{4 + k} bra X;"
+                    for k in range(ways))
+    text = GUARDED.format(
+        n="%r50", m="%r50", one=leave + copies(1, bound="%r50"), between="",
+        two=reads(2, bound="%r50"), tail=stored(2),
+    ) + "X: st.global.u32 [%rd2+44], %r51; ret;"
+    _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8;" + text)
+    assert [r.name for r in remarks] == [name]
 
 
 def test_values_of_a_guarded_first_loop_may_not_flow() -> None:

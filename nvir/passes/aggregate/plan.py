@@ -70,8 +70,8 @@ class CopyPlan:
     paths: Paths
     loads_first: bool
     why: str
-    carried: bool = False
-    held: bool = False
+    carried: bool
+    held: bool
 
     @property
     def count(self) -> int | None:

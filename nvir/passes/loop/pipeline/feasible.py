@@ -89,24 +89,21 @@ def _is_async(f: Form) -> bool:
     return bool(f.op.async_until) or f.name.startswith(("cp.", "wgmma.", "tcgen05."))
 
 
-# property, reason, and the optimisation level from which on it rejects
-RULES: tuple[tuple[Callable[[Form], bool], Obstacle, int], ...] = (
-    (lambda f: f.name == "unknown", Obstacle.UNKNOWN, 0),
-    (lambda f: f.is_call, Obstacle.CALL, 0),
-    (_is_async, Obstacle.ASYNC, 0),
-    (lambda f: f.sync, Obstacle.BARRIER, 0),
-    (lambda f: f.terminator and f.name != "bra", Obstacle.EARLY_EXIT, 0),
-    (lambda f: f.pinned and not f.terminator, Obstacle.PINNED, 0),
+RULES: tuple[tuple[Callable[[Form], bool], Obstacle], ...] = (  # property and reason
+    (lambda f: f.name == "unknown", Obstacle.UNKNOWN),
+    (lambda f: f.is_call, Obstacle.CALL),
+    (_is_async, Obstacle.ASYNC),
+    (lambda f: f.sync, Obstacle.BARRIER),
+    (lambda f: f.terminator and f.name != "bra", Obstacle.EARLY_EXIT),
+    (lambda f: f.pinned and not f.terminator, Obstacle.PINNED),
 )
 
 
-def check(
-    i: Instruction, *, parts: bool = True, together: bool = False, level: int = 3
-) -> Finding:
+def check(i: Instruction, *, parts: bool = True, together: bool = False) -> Finding:
     """The check of one instruction. `parts`: lanes may leave the loop in different iterations;
     `together`: what needs them together is rejected also where they do not."""
-    for holds, reason, least in RULES:
-        if level >= least and holds(i.form):
+    for holds, reason in RULES:
+        if holds(i.form):
             return Finding(Feasibility.REJECT, reason, len(i.operands))
     if i.form.convergent and (parts or together):
         reason = Obstacle.CONVERGENT if parts else Obstacle.TOGETHER
@@ -118,7 +115,7 @@ def check(
 def feasible(block: Block, *, parts: bool, together: bool = False) -> Finding:
     """130, or 60 with the first instruction of a body that rejects it, and the reason."""
     for i in block:
-        if i.form.is_phi or i is block.last:
+        if i is block.last:
             continue
         found = check(i, parts=parts, together=together)
         if found.reason is not None:
