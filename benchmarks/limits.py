@@ -142,6 +142,24 @@ def braces(n: int) -> str:
     return HEAD + f".global .b32 g[1] = {'{' * n}1{'}' * n};\n" + kernel("")
 
 
+def sizes(n: int) -> str:
+    """Sizes of an array, each in braces of its own."""
+    return HEAD + f".global .b32 g{'[1]' * n} = {'{' * n}1{'}' * n};\n" + kernel("")
+
+
+def calls(n: int) -> str:
+    """Functions of which each calls the last."""
+    called = "".join(
+        f".func (.param .b32 r) f{k}(.param .b32 x)\n{{\n.reg .b32 %r;\nld.param.b32 %r, [x];\n"
+        + (f"{{ .param .b32 y; .param .b32 z; st.param.b32 [y], %r; call (z), f{k - 1}, (y); "
+           "ld.param.b32 %r, [z]; }\n" if k else "")
+        + "st.param.b32 [r], %r;\nret;\n}\n" for k in range(n)
+    )
+    return HEAD + called + kernel(
+        f"{{ .param .b32 y; .param .b32 z; st.param.b32 [y], %n; call (z), f{n - 1}, (y); "
+        "ld.param.b32 %n, [z]; }\nst.global.b32 [%a], %n;")
+
+
 DIMENSIONS: dict[str, tuple[Callable[[int], str], tuple[int, ...]]] = {
     "live": (live, (300, 1_200, 4_800)),
     "blocks": (blocks, (10_000, 40_000, 160_000)),
@@ -155,6 +173,8 @@ DIMENSIONS: dict[str, tuple[Callable[[int], str], tuple[int, ...]]] = {
     "kernels": (kernels, (150, 600, 2_400)),
     "initialiser": (initialiser, (10_000, 100_000, 1_000_000)),
     "braces": (braces, (10, 1_000, 100_000)),
+    "sizes": (sizes, (60, 250, 1_000)),
+    "calls": (calls, (250, 1_000, 4_000)),
 }
 STEPS = ("read", "print", "clean", "report", "loops", "documented")
 

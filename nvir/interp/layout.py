@@ -10,6 +10,7 @@ Frames      Parameters of device functions, parameters of calls and `.local` var
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from nvir.ir import Function, ScalarType, Type, Unsupported, Variable
 
 Array = npt.NDArray[Any]
 
+MOST_SIZES = 32  # of an array of numpy, whatever its version
 _BITS: dict[int, Any] = {8: np.uint16, 16: np.uint16, 32: np.uint32, 64: np.uint64, 128: np.uint64}
 
 
@@ -111,10 +113,12 @@ class LaneStorage:
         return alignment(v)
 
     def dtype(self, v: Variable) -> tuple[Any, tuple[int, ...]]:
-        """How a variable's final contents are shown: numpy's element and the shape."""
+        """How a variable's final contents are shown: numpy's element and the shape, a row where
+        that has more sizes than numpy has."""
         name, bits = v.element_type.name, v.element_type.bits
         kind = _NUMPY.get(name, f"{'i' if name[0] == 's' else 'u'}{max(bits // 8, 1)}")
-        return np.dtype(kind), (*v.dimensions, v.vector) if v.vector > 1 else v.dimensions
+        shape = (*v.dimensions, v.vector) if v.vector > 1 else v.dimensions
+        return np.dtype(kind), shape if len(shape) <= MOST_SIZES else (math.prod(shape),)
 
     def signature(self, f: Function) -> list[Any]:
         """A kernel's parameters."""
@@ -154,19 +158,19 @@ _NUMPY = {"f16": "f2", "f32": "f4", "f64": "f8"}
 
 def _fill(program: Any, out: Array, at: int, init: Any, width: int, dims: tuple[int, ...]) -> None:
     """Write a (nested) initialiser at a byte offset."""
-    if not isinstance(init, tuple):
+    todo = [(at, init, dims)]
+    while todo:
+        at, x, dims = todo.pop()
+        if isinstance(x, tuple):
+            step = width
+            if any(isinstance(v, tuple) for v in x):
+                step *= math.prod(dims[1:])
+            todo += [(at + k * step, v, dims[1:]) for k, v in enumerate(x)]
+            continue
         if at + width > len(out):
             raise Unsupported("more initial values than a variable has elements")
-        bits = program.initial(init) & ((1 << 8 * width) - 1)
+        bits = program.initial(x) & ((1 << 8 * width) - 1)
         out[at : at + width] = np.frombuffer(bits.to_bytes(width, "little"), np.uint8)
-        return
-    flat = not any(isinstance(x, tuple) for x in init)
-    step = width
-    if not flat:
-        for d in dims[1:]:
-            step *= d
-    for k, x in enumerate(init):
-        _fill(program, out, at + k * step, x, width, dims[1:])
 
 
 def parameter_layout(params: Sequence[Variable]) -> MemoryLayout:

@@ -19,7 +19,7 @@ Cost     Linear; about 1.5 µs an instruction.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from itertools import islice
 from operator import is_not
 from typing import Any
@@ -374,10 +374,23 @@ def _data(x: Any, copies: dict[Any, Any]) -> Any:
 
 
 def _initial(x: Any, copies: dict[Any, Any]) -> Any:
-    """The initial value of a variable's copy. Tables of plain numbers, which may be long, are
-    shared."""
-    if x.__class__ is tuple and all(
-        v.__class__ is Constant and v.value.__class__ is int for v in x
-    ):
+    """The initial value of a variable's copy, nested or not. Tables of plain numbers, which may be
+    long, are shared."""
+    if x.__class__ is not tuple:
+        return _data(x, copies)
+    if all(v.__class__ is Constant and v.value.__class__ is int for v in x):
         return x
-    return _data(x, copies)
+    stack: list[tuple[Any, Iterator[Any], list[Any]]] = [(x, iter(x), [])]
+    while True:
+        old, rest, new = stack[-1]
+        for y in rest:
+            if y.__class__ is tuple:
+                stack.append((y, iter(y), []))
+                break
+            new.append(_data(y, copies))
+        else:
+            stack.pop()
+            made = tuple(new) if any(map(is_not, old, new)) else old
+            if not stack:
+                return made
+            stack[-1][2].append(made)

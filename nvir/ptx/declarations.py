@@ -47,21 +47,34 @@ def variable(v: Variable, name: str | None = None, *, parameter: bool = False) -
 
 def initialiser(init: Any) -> str:
     """`{1, 2, {3, x+4}}`; nesting is as deep as the array has dimensions."""
-    if isinstance(init, Value):
-        return str(init.name)
-    if all(isinstance(v, Value) for v in init):
-        return "{" + ", ".join([v.name for v in init]) + "}"
-    return "{" + ", ".join(initialiser(v) for v in init) + "}"
+    text: list[str] = []
+    todo = [init]
+    while todo:
+        x = todo.pop()
+        if isinstance(x, str):
+            text.append(x)
+        elif isinstance(x, Value):
+            text.append(str(x.name))
+        elif all(isinstance(v, Value) for v in x):
+            text.append("{" + ", ".join([v.name for v in x]) + "}")
+        else:
+            text.append("{")
+            todo.append("}")
+            for v in reversed(x):
+                todo += v, ", "
+            todo.pop()
+    return "".join(text)
 
 
 def functions_in(init: Any) -> Iterator[Function]:
     """The functions whose addresses an initialiser holds."""
-    if isinstance(init, tuple):
-        for v in init:
-            if v.__class__ is not Constant:
-                yield from functions_in(v)
-    else:
-        symbol = init.symbol if isinstance(init, SymbolOffset) else init
+    todo = [init]
+    while todo:
+        x = todo.pop()
+        if isinstance(x, tuple):
+            todo += [v for v in reversed(x) if v.__class__ is not Constant]
+            continue
+        symbol = x.symbol if isinstance(x, SymbolOffset) else x
         if isinstance(symbol, Function):
             yield symbol
 

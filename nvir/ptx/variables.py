@@ -22,8 +22,7 @@ _ranks = {
 }
 _ATTRIBUTE = r"(?:\.managed|\.unified\(\d+, \d+\))"
 _ATTRIBUTES = re.compile(rf"{_ATTRIBUTE}(?:, {_ATTRIBUTE})*$")
-DEEPEST = 64  # braces in each other in an initial value
-SIZES = 1000  # of an array
+SIZES = 1000  # of an array, and braces in each other in its initial value
 MOST_COUNTED = 1 << 17  # variables of a module that declarations such as `x<8>` make at once
 _FLAT_LIST = re.compile(r"\s*\{([^{}()\"]*)\}")
 _ALONE = re.compile(r"(?:[^;,()]++|\([^()]*+\)|[()])*+")  # up to a ';' or ',' not in parentheses
@@ -244,8 +243,8 @@ class Declarations(Tokens):
             self.pos = m.end()
             if m[1] == "{":
                 stack.append([])
-                if len(stack) > DEEPEST:
-                    self.fail(f"an initial value nested deeper than {DEEPEST}", m.start(1))
+                if len(stack) > SIZES:
+                    self.fail(f"an initial value nested deeper than {SIZES}", m.start(1))
             elif m[1] == "}":
                 done = tuple(stack.pop())
                 if not stack:

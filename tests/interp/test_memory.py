@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import nvir
+from nvir.ir.clone import clone_module
 from nvir.ir.errors import LaunchError
 from tests.interp.machine_helpers import STORE, ptx, run, words
 
@@ -608,3 +609,18 @@ def test_a_number_is_no_array_of_bytes() -> None:
 .visible .entry k(.param .b8 x[4]) { ret; }"""
     with pytest.raises(TypeError, match=r"argument 0 \(x\) is an array of bytes: give bytes"):
         nvir.launch(nvir.read_ptx(text), "k", 1, 1, [5])
+
+
+def test_initial_values_are_nested_as_deep_as_ptxas_takes_them() -> None:
+    out, deep = words(2), 999
+    declared = (f".global .u32 g[2]{'[1]' * deep} = "
+                f"{{{'{' * deep}5{'}' * deep}, {'{' * deep}7{'}' * deep}}};")
+    text = ptx("mov.u64 %d1, g; ld.global.u32 %r1, [%d1+4]; st.global.u32 [%d0], %r1;", declared, 1)
+    module = nvir.read_ptx(text)
+    again = nvir.read_ptx(nvir.print_ptx(clone_module(module)))
+    found = nvir.launch(again, "k", 1, 1, [out])
+    assert out[0] == 7
+    assert found.globals["g"].tolist() == [5, 7]
+    one = "{" * 1001 + "1" + "}" * 1001
+    with pytest.raises(nvir.ParseError, match="an initial value nested deeper than 1000"):
+        nvir.read_ptx(ptx("", f".global .u32 h[1] = {one};"))

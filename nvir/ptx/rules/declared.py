@@ -122,22 +122,25 @@ def initial_problem(v: Variable) -> str | None:
 
 
 def _value_problem(init: Any, type: Type, vector: int) -> str | None:
-    if isinstance(type, ArrayType):
-        if not isinstance(init, tuple):
-            return f"an array takes its initial values in braces, '{_shown(init)}' stands alone"
-        if len(init) > type.count:
-            return f"{len(init)} initial values for {type.count} elements"
-        wrong = (_value_problem(x, type.element, vector) for x in dict.fromkeys(init))
-        return next(filter(None, wrong), None)
-    if vector > 1:
-        if not isinstance(init, tuple) or len(init) != vector:
-            given = len(init) if isinstance(init, tuple) else 1
-            return f"a vector of {vector} takes {vector} initial values in braces, {given} given"
-        wrong = (_value_problem(x, type, 1) for x in init)
-        return next(filter(None, wrong), None)
-    if isinstance(init, tuple):
-        return f"a single .{type} takes one initial value without braces"
-    return _scalar_problem(init, type)
+    todo = [(init, type, vector)]
+    while todo:
+        x, t, vector = todo.pop()
+        if isinstance(t, ArrayType):
+            if not isinstance(x, tuple):
+                return f"an array takes its initial values in braces, '{_shown(x)}' stands alone"
+            if len(x) > t.count:
+                return f"{len(x)} initial values for {t.count} elements"
+            todo += [(v, t.element, vector) for v in reversed(dict.fromkeys(x))]
+        elif vector > 1:
+            if not isinstance(x, tuple) or len(x) != vector:
+                given = len(x) if isinstance(x, tuple) else 1
+                return f"a vector of {vector} takes {vector} initial values in braces, {given} given"
+            todo += [(v, t, 1) for v in reversed(x)]
+        elif isinstance(x, tuple):
+            return f"a single .{t} takes one initial value without braces"
+        elif (wrong := _scalar_problem(x, t)) is not None:
+            return wrong
+    return None
 
 
 def _scalar_problem(init: Any, type: Type) -> str | None:
