@@ -134,7 +134,8 @@ def _value_problem(init: Any, type: Type, vector: int) -> str | None:
         elif vector > 1:
             if not isinstance(x, tuple) or len(x) != vector:
                 given = len(x) if isinstance(x, tuple) else 1
-                return f"a vector of {vector} takes {vector} initial values in braces, {given} given"
+                return (f"a vector of {vector} takes {vector} initial values in braces, "
+                        f"{given} given")
             todo += [(v, t, 1) for v in reversed(x)]
         elif isinstance(x, tuple):
             return f"a single .{t} takes one initial value without braces"
