@@ -47,6 +47,12 @@ if TYPE_CHECKING:
     help="Let OR-tools settle the intervals below the one found, and the fewest registers.",
 )
 @click.option(
+    "--budget", type=click.FloatRange(min=0, max=1e5), default=5.0, show_default=True,
+    metavar="SECONDS",
+    help="Seconds for OR-tools in all, as it counts them itself: each takes one to two of "
+    "the processor. At most half of them go to intervals, the rest to registers.",
+)
+@click.option(
     "--post-ra", is_flag=True,
     help="Pipeline it on the registers that allocation gives instead, and list each instruction: "
     "cycle, stage, pipe, stall count, barriers (set: w results, r operands read), bank conflicts.",
@@ -70,7 +76,7 @@ if TYPE_CHECKING:
 @reports_errors
 def command(
     file: str, which: str | None, kernel: str | None, level: str, dot: bool, svg: bool, trace: bool,
-    lifetimes: bool, solver: str, post_ra: bool, spread: bool, copies: int,
+    lifetimes: bool, solver: str, budget: float, post_ra: bool, spread: bool, copies: int,
     registers: int | None, arch: str | None, profile: str | None, as_json: bool, output: str | None,
 ) -> None:
     """Show how far a loop of FILE could be software-pipelined, and what binds.
@@ -115,7 +121,7 @@ def command(
     if spread or registers is not None or copies > 1:
         raise click.UsageError("--spread, --copies and --registers need --post-ra")
     found = loop_graph(loop, machine, level=level, policy=policy)
-    made = schedule_loop(found, solver=solver)
+    made = schedule_loop(found, solver=solver, budget_s=budget)
     if dot:
         write_output(output, graph_dot(found, made.times))
     elif as_json:

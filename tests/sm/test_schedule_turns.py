@@ -12,8 +12,9 @@ from nvir.ir.errors import NvirError
 from nvir.sm import DependenceGraph, check_schedule
 from nvir.sm.mii import minimum_ii
 from nvir.sm.schedule.bounds import turns
-from nvir.sm.schedule.cpsat import solve
+from nvir.sm.schedule.cpsat import Purse, solve
 from nvir.sm.schedule.driver import modulo_schedule
+from nvir.sm.schedule.intervals import IntervalSearch
 from nvir.sm.schedule.sweep import aligned, sweep
 from nvir.sm.schedule.turns import in_order, verdict
 
@@ -146,3 +147,26 @@ def test_slots_go_to_the_pipe_with_the_least_room() -> None:
 
 def test_no_slots_where_nothing_fits() -> None:
     assert sweep(on_pipes([], ["AB"] * 3), 3) is None
+
+
+@pytest.mark.parametrize(("cost", "ii", "bound", "most"), [(0.0, 37, 37, 36), (0.3, 55, 10, 2)])
+def test_intervals_below_share_half_of_the_budget(
+    monkeypatch: pytest.MonkeyPatch, cost: float, ii: int, bound: int, most: int
+) -> None:
+    """From 100 down by halves, then proofs from below, until half of the budget is spent."""
+    asked = []
+
+    def told(
+        graph: DependenceGraph, at: int, limit_s: float, seed: int, purse: Purse
+    ) -> tuple[bool, list[int], list[str]]:
+        asked.append(at)
+        purse.left -= cost
+        return at >= 37, [0], [""]
+
+    monkeypatch.setattr("nvir.sm.schedule.intervals.verdict", told)
+    search = IntervalSearch(DependenceGraph([None], [], {}), 10, 1.0, True, 1)
+    search.ii = 100
+    search._ask_below()
+    assert search.lower_bound == bound
+    assert search.ii == ii
+    assert len(asked) == len(set(asked)) <= most

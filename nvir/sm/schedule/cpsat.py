@@ -19,6 +19,8 @@ from collections.abc import Sequence
 from operator import mul
 from typing import Any
 
+import attrs
+
 from nvir.sm.graph import DependenceGraph
 from nvir.sm.schedule.lifetimes import Values, measure
 from nvir.sm.schedule.live_bound import least_life
@@ -26,8 +28,16 @@ from nvir.sm.schedule.live_bound import least_life
 OUTER = 60  # seconds of the clock for one of deterministic time: a safety for a loaded machine
 LARGEST = 60_000  # operations times II beyond which the model costs more than it can earn
 ROUNDS = 10  # of the kernel that a value may live beyond the last stage
+STATED = 1e-4  # deterministic seconds that a constraint costs before the solver begins
 
 Solution = tuple[bool | None, list[int], list[str]]
+
+
+@attrs.define
+class Purse:
+    """Deterministic seconds that several questions share."""
+
+    left: float
 
 
 def available() -> bool:
@@ -43,6 +53,7 @@ def solve(
     seed: int = 1,
     hint: Sequence[int] | None = None,
     values: Values | None = None,
+    purse: Purse | None = None,
 ) -> Solution:
     """(True, times, pipes), (False, [], []) where no schedule exists, (None, [], []) when open.
 
@@ -55,7 +66,7 @@ def solve(
         model.model.add(model.slots[0] == 0)  # turning changes nothing
     else:
         model.model.minimize(sum(model.lives(values)))
-    return model.solve(limit_s, seed)
+    return model.solve(limit_s, seed, purse)
 
 
 def fewest_registers(
@@ -90,9 +101,15 @@ def fewest_registers(
     return least, None
 
 
-def run(model: Any, limit_s: float, seed: int) -> tuple[bool | None, Any, float]:
+def run(
+    model: Any, limit_s: float, seed: int, purse: Purse | None = None
+) -> tuple[bool | None, Any, float]:
     """Whether a model has a solution, None where it is open; the solver, and what it spent."""
     from ortools.sat.python import cp_model
+
+    if purse is not None:
+        purse.left -= STATED * len(model.proto.constraints)
+        limit_s = max(0.0, min(limit_s, purse.left))
 
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
@@ -101,7 +118,10 @@ def run(model: Any, limit_s: float, seed: int) -> tuple[bool | None, Any, float]
     solver.parameters.max_time_in_seconds = OUTER * limit_s
     verdicts = {cp_model.OPTIMAL: True, cp_model.FEASIBLE: True, cp_model.INFEASIBLE: False}
     found = verdicts.get(solver.solve(model))
-    return found, solver, solver.response_proto.deterministic_time
+    spent: float = solver.response_proto.deterministic_time
+    if purse is not None:
+        purse.left -= spent
+    return found, solver, spent
 
 
 class _Model:
@@ -193,8 +213,8 @@ class _Model:
         n = max(range(len(self.starts)), key=edges.__getitem__)
         self.model.add(self.starts[n] == self.hint[n])
 
-    def solve(self, limit_s: float, seed: int = 1) -> Solution:
-        found, solver, self.spent = run(self.model, limit_s, seed)
+    def solve(self, limit_s: float, seed: int = 1, purse: Purse | None = None) -> Solution:
+        found, solver, self.spent = run(self.model, limit_s, seed, purse)
         if not found:
             return found, [], []
         times = [

@@ -137,7 +137,8 @@ def modulo_schedule(
 ) -> ModuloSchedule:
     """The best modulo schedule of `graph` that the budget allows.
 
-    budget_s        effort, in seconds of a slow machine; see the module
+    budget_s        effort, in seconds of a slow machine; with pipes deterministic seconds of CP-SAT
+                    in all, half of them at most for the interval; see the module
     solver          "none": own methods only; "cpsat": CP-SAT for what they leave open;
                     "auto": the same where OR-tools is installed
     register_limit  registers that MaxLive should not exceed: the interval rises until it
@@ -171,7 +172,8 @@ def modulo_schedule(
         graph = _without_pipes(graph)
     search = IntervalSearch(graph, bounds.mii, budget_s, solver != "none", seed, effort == "quick")
     search.run()
-    share = budget_s if solver == "cpsat" or (solver == "auto" and cpsat.available()) else 0.0
+    asks = solver == "cpsat" or (solver == "auto" and cpsat.available())
+    share = search.purse.left / 2 if asks else 0.0
     found = _of_few_registers(graph, search, values, bounds, effort, register_limit, share)
     if register_limit is not None:
         found = _within_registers(graph, found, values, register_limit)
@@ -211,7 +213,7 @@ def _of_few_registers(
 ) -> ModuloSchedule:
     """The schedule that was found with its lives shortened, or one of fewer registers.
 
-    share   seconds of CP-SAT for shorter lives
+    share   seconds of CP-SAT for shorter lives, and for the fewest registers
     """
     ii, times = search.ii, search.times
     weights = weights_at(graph, ii)

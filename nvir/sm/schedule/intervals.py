@@ -156,6 +156,7 @@ class IntervalSearch:
         self.coarse = quick and len(graph) > SMALL  # large steps, and nothing between them
         self.left = int(budget_s * WORK_A_SECOND)
         self.climb = self.left // 4  # for cores met on the way up
+        self.purse = cpsat.Purse(budget_s)  # of CP-SAT, for a graph with pipes
         self.deadline = time.process_time() + SAFETY * budget_s
         self.ii, self.method = 0, ""
         self.times: list[int] = []
@@ -275,16 +276,31 @@ class IntervalSearch:
         return True
 
     def _ask_below(self) -> None:
-        """The intervals below the one found go to CP-SAT, but for what is proven already."""
+        """The intervals below the one found go to CP-SAT, but for what is proven already, for half
+        of the budget: by halves for one that has a schedule, then all from below for proofs."""
+        asked = set()
+        low, end = self.lower_bound, self.budget_s / 2
+        while low < self.ii and self.purse.left > end:
+            middle = (low + self.ii) // 2
+            asked.add(middle)
+            if not self._ask(middle, (self.purse.left - end) / 4):
+                low = middle + 1
         for ii in range(self.lower_bound, self.ii):
-            found, times, pipes = verdict(self.graph, ii, self.budget_s, self.seed)
-            if found is False:
-                self._impossible.add(ii)
-            elif found:
-                self.ii, self.times, self.method = ii, times, "cpsat"
-                self.table = ReservationTable.of(self.graph, ii, times, pipes)
-                self.pipes = tuple(pipes)
+            if ii in self._impossible:
+                continue
+            if self.purse.left <= end or (ii not in asked and self._ask(ii, self.purse.left - end)):
                 return
+
+    def _ask(self, ii: int, limit_s: float) -> bool:
+        """Whether CP-SAT finds a schedule of an interval, which is kept then."""
+        found, times, pipes = verdict(self.graph, ii, limit_s, self.seed, self.purse)
+        if found is False:
+            self._impossible.add(ii)
+        elif found:
+            self.ii, self.times, self.method = ii, times, "cpsat"
+            self.table = ReservationTable.of(self.graph, ii, times, pipes)
+            self.pipes = tuple(pipes)
+        return bool(found)
 
     def _core(self, ii: int) -> bool:
         """Whether the cheap part of the core's methods works at `ii`."""

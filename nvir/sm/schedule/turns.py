@@ -28,23 +28,26 @@ NONE: Solution = False, [], []
 OPEN: Solution = None, [], []
 
 
-def verdict(graph: DependenceGraph, ii: int, limit_s: float, seed: int = 1) -> Solution:
+def verdict(
+    graph: DependenceGraph, ii: int, limit_s: float, seed: int = 1,
+    purse: cpsat.Purse | None = None,
+) -> Solution:
     """As `cpsat.solve`, of a graph with pipes at an II from RecMII on; each part has the limit.
 
     A schedule that is found may have no units side by side where a pipe has several.
     """
     core = sorted(n for members in graph.recurrences() if len(members) > 1 for n in members)
     loose = apart(graph)
-    fits, starts = in_order(loose.part(core), ii, limit_s, seed)
+    fits, starts = in_order(loose.part(core), ii, limit_s, seed, purse)
     if fits is False:
         return NONE
     found = OPEN
     if fits:
-        found = _packed(loose, ii, dict(zip(core, starts, strict=True)), limit_s, seed)
+        found = _packed(loose, ii, dict(zip(core, starts, strict=True)), limit_s, seed, purse)
         if not core and found[0] is False:
             return NONE
     if not found[0]:
-        found = cpsat.solve(loose, ii, limit_s, seed=seed)
+        found = cpsat.solve(loose, ii, limit_s, seed=seed, purse=purse)
     if not found[0]:
         return found
     times = rejoin(graph, ii, found[1])
@@ -53,7 +56,8 @@ def verdict(graph: DependenceGraph, ii: int, limit_s: float, seed: int = 1) -> S
 
 
 def in_order(
-    graph: DependenceGraph, ii: int, limit_s: float, seed: int = 1
+    graph: DependenceGraph, ii: int, limit_s: float, seed: int = 1,
+    purse: cpsat.Purse | None = None,
 ) -> tuple[bool | None, list[int]]:
     """Whether recurrences that no edge joins have a schedule on their single units, and its starts.
 
@@ -87,7 +91,7 @@ def in_order(
         for k, here in zip(rounds, taken, strict=True):
             model.add(starts[j] - starts[i] >= first + k * ii).only_enforce_if(here)
             model.add(starts[j] - starts[i] <= (k + 1) * ii - second).only_enforce_if(here)
-    found, solver, _ = cpsat.run(model, limit_s, seed)
+    found, solver, _ = cpsat.run(model, limit_s, seed, purse)
     return found, [solver.value(s) for s in starts] if found else []
 
 
@@ -118,7 +122,8 @@ def _pairs(graph: DependenceGraph) -> dict[tuple[int, int], tuple[int, int]]:
 
 
 def _packed(
-    graph: DependenceGraph, ii: int, placed: Mapping[int, int], limit_s: float, seed: int
+    graph: DependenceGraph, ii: int, placed: Mapping[int, int], limit_s: float, seed: int,
+    purse: cpsat.Purse | None,
 ) -> Solution:
     """A schedule with some operations where they are placed, the others in any slots."""
     from ortools.sat.python import cp_model
@@ -144,7 +149,7 @@ def _packed(
     for (name, _), some in users.items():
         units = graph.pipe_units[name] if isinstance(name, str) else graph.units[name]
         model.add(sum(some) <= units)
-    found, solver, _ = cpsat.run(model, limit_s, seed)
+    found, solver, _ = cpsat.run(model, limit_s, seed, purse)
     times, pipes = [placed.get(n, 0) for n in range(len(graph))], [""] * len(graph)
     for alike, own in choices if found else ():
         taken = [(t, p) for here, t, p in own for _ in range(solver.value(here))]
