@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 import nvir
+from benchmarks import limits
 from nvir.ir.clone import clone_module
 from nvir.ir.loops import natural_loops
 from nvir.passes.driver import Driver, Settings
+from nvir.passes.loop import strength_reduce
 from nvir.passes.phases import ORI_ORDER, phase
 from tests.differential import random_case
 from tests.equivalence import same_behaviour
@@ -253,3 +255,18 @@ def test_examples_behave_the_same(name: str) -> None:
     for f in module.functions:
         if f.is_kernel:
             assert same_behaviour(before, module, str(f.name))
+
+
+def test_a_nest_is_asked_for_what_is_made_of_its_variables(monkeypatch):
+    """Not all that stands in a loop, which in a nest is the square of its depth."""
+    asked = 0
+    real = strength_reduce._Reduction._linear
+
+    def counted(self, i):
+        nonlocal asked
+        asked += 1
+        return real(self, i)
+
+    monkeypatch.setattr(strength_reduce._Reduction, "_linear", counted)
+    nvir.run_passes(nvir.read_ptx(limits.nest(40)), "loop-simplify,strength-reduce")
+    assert 0 < asked < 40 * 4

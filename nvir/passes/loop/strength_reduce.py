@@ -125,11 +125,23 @@ class _Reduction:
                 self.linear[iv.phi] = Linear(iv.phi, iv, 1)
         if not self.linear:
             return
-        for b in self.loop.blocks:
-            for i in b:
-                found = self._linear(i)
-                if found is not None:
-                    self.linear[i] = found
+        near = self._users()
+        held = {i.block for i in near}
+        for i in (i for b in self.loop.blocks if b in held for i in b if i in near):
+            found = self._linear(i)
+            if found is not None:
+                self.linear[i] = found
+
+    def _users(self) -> set[Instruction]:
+        """What in the loop is made of linear values, at whatever distance."""
+        near: set[Instruction] = set()
+        todo: list[Value] = list(self.linear)
+        while todo:
+            for i in todo.pop().users:
+                if i not in near and i.form.op.linear and i.block in self.inside:
+                    near.add(i)
+                    todo.append(i)
+        return near
 
     def _linear(self, i: Instruction) -> Linear | None:
         f = i.form
