@@ -24,6 +24,7 @@ from types import MappingProxyType
 
 import attrs
 
+from nvir.analysis.alias import lanes
 from nvir.analysis.induction import (
     comparison,
     constant_of,
@@ -37,6 +38,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 
 MOST_COPIES = 64  # of a body that are looked for in a loop without a remainder
+CONDITIONS = 8  # of a branch that are looked at
 AGREEING = 0.7  # of the operations of a body that must stand as often as it is said to stand
 
 Place = tuple[int, int]  # number of a file, line
@@ -163,13 +165,14 @@ def _guard(loop: Loop, places: Places) -> tuple[Place, ...]:
     return tuple(places(branch)) if branch is not None else ()
 
 
-def signature(loop: Loop, places: bool = True) -> Signature:
+def signature(loop: Loop, places: bool = True, joined: bool = False) -> Signature:
     """How often each operation on memory or floating point stands in a loop, by place and
-    spelling; of a loop with none of them, each operation that is no copy."""
-    return _signature(loop.own, places)
+    spelling; of a loop with none of them, each operation that is no copy. `joined`: an access of
+    several numbers counts as often."""
+    return _signature(loop.own, places, joined)
 
 
-def _signature(blocks: Sequence[Block], places: bool) -> Signature:
+def _signature(blocks: Sequence[Block], places: bool, joined: bool = False) -> Signature:
     strong: Signature = Counter()
     weak: Signature = Counter()
     for b in blocks:
@@ -178,7 +181,8 @@ def _signature(blocks: Sequence[Block], places: bool) -> Signature:
             loc = i.loc if places else None
             if f.op.pseudo or f.is_phi or f.terminator or (loc is not None and not loc.line):
                 continue
-            (strong if heavy(f) else weak)[loc, f.name, f.type, f.space] += 1
+            n = lanes(f) if joined else 1
+            (strong if heavy(f) else weak)[loc, f.name, f.type, f.space] += n
     return strong or weak
 
 
@@ -240,7 +244,7 @@ def _stride(loop: Loop) -> int:
 
 
 def _grouped(places: tuple[Place, ...], group: list[Loop], trips: int | None) -> SourceLoop:
-    found = [signature(x) for x in group]
+    found = [signature(x, joined=True) for x in group]
     least = min(range(len(group)), key=lambda k: sum(found[k].values()))
     base = [_base(k, found) for k in range(len(group))]
     copies = [_ratio(s, found[b])[0] for s, b in zip(found, base, strict=True)]
@@ -254,7 +258,7 @@ def _grouped(places: tuple[Place, ...], group: list[Loop], trips: int | None) ->
         if one and not any(x % one for x in steps):
             copies = [x // one for x in steps]
     if max(copies) == 1:
-        n = _copies(group[least], found[least], len(group), trips)
+        n = _copies(group[least], signature(group[least]), len(group), trips)
         copies = [n] * len(group)
         role = "whole" if len(group) == 1 else "version"
         return SourceLoop(places, tuple(LoopPart(x, n, role) for x in group))
@@ -319,22 +323,32 @@ def _tests(loop: Loop) -> int:
     else:
         last = [x for x in last if x.loc]
     found = 1
+    bounds = {x: _bounds(x, loop) for x in out}
     for branch in last:
         here = [x for x in out if x.loc == branch.loc]
-        alike = [x for x in here if _bound(x, loop) == _bound(branch, loop) is not None]
-        found = max(found, len(alike) if len(alike) > 1 else len(here) if branch.loc else 1)
+        alike = max((sum(v in bounds[x] for x in here) for v in bounds.get(branch, ())), default=0)
+        found = max(found, alike if alike > 1 else len(here) if branch.loc else 1)
     return found
 
 
-def _bound(branch: Instruction, loop: Loop) -> Hashable:
-    """What a branch compares with: a value of before the loop, or a literal; None: another way."""
-    tested = branch.guard or next(iter(branch.operands), None)
-    test = comparison(tested) if tested is not None else None
-    found = [x for x in test[0].operands[:2] if is_invariant(x, loop.members)] if test else []
-    if not found:
-        return None
-    literal = constant_of(found[-1])
-    return found[-1] if literal is None else literal
+def _bounds(branch: Instruction, loop: Loop) -> set[Hashable]:
+    """What a branch compares with: values of before the loop, and literals."""
+    work = [*([branch.guard] if branch.guard else branch.operands[:1])]
+    found: set[Hashable] = set()
+    for _ in range(CONDITIONS):
+        if not work:
+            break
+        v = work.pop()
+        test = comparison(v)
+        if test is None:
+            d = v.definer
+            work += d.operands if d is not None and d.form.name in ("and", "or") else ()
+            continue
+        for x in test[0].operands[:2]:
+            if is_invariant(x, loop.members):
+                literal = constant_of(x)
+                found.add(x if literal is None else literal)
+    return found
 
 
 def _around(loop: Loop) -> Signature:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -58,8 +59,11 @@ def _trips(
               help="Where global loads are taken to hit.")
 @click.option("--no-launch-bounds", is_flag=True, help="Try loops alone.")
 @click.option("--model", is_flag=True, help="Judge by the model even where there is ptxas.")
-@click.option("--backend", type=click.Choice(("nvir", "nvcc")), default="nvir", show_default=True,
-              help="Who compiles a .cu file.")
+@click.option("--backend", type=click.Choice(("nvir", "nvcc")),
+              help="Who compiles a .cu file; nvcc where it is installed, if this is not said.")
+@click.option("--source", metavar="FILE.cu", type=click.Path(exists=True, dir_okay=False),
+              help="The CUDA source of a PTX file, in which nvcc tries what is to be written; the "
+              ".cu beside it, if this is not said and nvcc makes the same PTX of it.")
 @click.option("--measure", "measures", is_flag=True,
               help="Time what is best on the first GPU; needs --grid, --block and each --arg.")
 @click.option("--grid", metavar="X,Y,Z", help="Blocks of the grid, for --measure.")
@@ -72,26 +76,33 @@ def _trips(
 def command(
     file: str, kernel: str | None, arch: str | None, profile: str | None, trips: dict[str, int],
     block: int | None, dynamic_smem: int, level: str, no_launch_bounds: bool, model: bool,
-    backend: str, measures: bool, grid: str | None, arguments: tuple[str, ...], every: bool,
-    as_json: bool, output: str | None,
+    backend: str | None, source: str | None, measures: bool, grid: str | None,
+    arguments: tuple[str, ...], every: bool, as_json: bool, output: str | None,
 ) -> None:
     """Find what makes the kernels of FILE faster: unrolling, pipelining, launch bounds.
 
     FILE is PTX, CUDA C++, LLVM text or nvir's own. Every candidate is assembled by ptxas and judged
     by its machine code, over the whole kernel: cycles of one warp alone and at full occupancy.
-    Without ptxas, the model judges. -o writes the PTX of the winners.
+    Without ptxas, the model judges. -o writes the PTX of the winners. What to write in CUDA for it
+    is tried by nvcc where it is installed and the source is at hand.
 
     \b
     Examples:
       nvir tune kernel.ptx --trip '$L__BB0_2=1024' -o faster.ptx
-      nvir tune kernel.cu --backend nvcc --arch sm_90 --json
+      nvir tune kernel.cu --arch sm_90 --json
+      nvir tune kernel.ptx --source kernel.cu
     """
     from nvir.analysis.analyses import Analyses
     from nvir.report.table import plain, print_lines, terminal
     from nvir.report.tuning.table import tuning_json, tuning_lines
     from nvir.report.tuning.written import tried
+    from nvir.toolchain.nvcc import compiles
     from nvir.tune.search import Launches, tuned
 
+    is_source = file.endswith((".cu", ".cuh"))
+    if source is not None and is_source:
+        raise click.UsageError("--source is for a PTX file")
+    backend = backend or ("nvcc" if is_source and compiles() else "nvir")
     module = read_compiled(file, arch, ["nvcc"] if backend == "nvcc" else None)
     names = [str(f.name) for f in module.kernels]
     chosen = names if kernel is None else known_names(kernel, names, file)
@@ -112,6 +123,11 @@ def command(
     made = None
     if backend == "nvcc" and found.judge == "sass":
         made = tried(found, trials(module, file, arch, machine, ["nvcc"], dynamic_smem), request)
+    elif found.judge == "sass" and not is_source:
+        lined = _with_places(module, file, source, arch)
+        if lined is not None:
+            there = trials(lined, str(lined.name), arch, machine, ["nvcc"], dynamic_smem)
+            made = tried(found, there, request)
     document = tuning_json(found, module, made) if as_json else None
     lines = [] if as_json else list(tuning_lines(found, module, every, made))
     if output is not None and output != STDIO:
@@ -125,6 +141,31 @@ def command(
         print_lines(lines, terminal())
     else:
         click.echo(plain(lines), nl=False)
+
+
+def _with_places(
+    module: Module, file: str, source: str | None, arch: str | None
+) -> Module | None:
+    """What nvcc makes of the source of a PTX file, with places: the same code, or nothing."""
+    from nvir.report.tuning.written import same_code
+    from nvir.toolchain.nvcc import compiles
+
+    beside = os.path.splitext(file)[0] + ".cu"
+    if source is None and not (
+        file.endswith(".ptx") and os.path.isfile(beside) and compiles()
+    ):
+        return None
+    try:
+        made = read_compiled(source or beside, arch or module.target, ["nvcc"])
+    except NvirError:
+        if source is not None:
+            raise
+        return None
+    if same_code(module, made):
+        return made
+    if source is not None:
+        raise NvirError(f"{source}: nvcc makes other code of it than {file} holds")
+    return None
 
 
 def _launch(

@@ -38,7 +38,8 @@ from nvir.report.model import Launch, ModuleReport, block_size, report
 from nvir.report.names import spoken
 from nvir.report.places import SourceLines, source_text
 from nvir.report.real import NOTHING, RealCode, machine_loop, real_code
-from nvir.report.tuning.table import changes, tuning_json
+from nvir.report.tuning.advice import changes
+from nvir.report.tuning.table import tuning_json
 from nvir.sm.body import BodyInstruction, MachineBody
 from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import PROFILES, Profile, profile_for

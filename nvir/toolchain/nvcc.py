@@ -10,7 +10,7 @@ from pathlib import Path
 
 import attrs
 
-from nvir.toolchain.find import find, missing
+from nvir.toolchain.find import available, find, missing
 from nvir.toolchain.process import TIMEOUT, run, source_file, workspace
 
 
@@ -39,7 +39,7 @@ def nvcc_ptx(
     or a host compiler is not installed, ToolError when it does not end in `timeout` seconds.
     """
     tool = Path(program) if program else find("nvcc")
-    if not any(shutil.which(host) for host in ("g++", "clang++", "c++")):
+    if not _host():
         raise missing("a host C++ compiler")
     with workspace() as folder:
         path = source_file(source, folder, "input.cu")
@@ -53,6 +53,15 @@ def nvcc_ptx(
         text = output.read_text("utf-8", "replace") if ok else ""
         ptx = without_paths(text, (folder / path).parent) if ok else None
     return NvccResult(ok, ptx, done.stdout + done.stderr, done.ms)
+
+
+def compiles() -> bool:
+    """Are nvcc and a host compiler here?"""
+    return available("nvcc") and _host()
+
+
+def _host() -> bool:
+    return any(shutil.which(host) for host in ("g++", "clang++", "c++"))
 
 
 _FILE = re.compile(r'^(\s*\.file\s+\d+\s+")([^"]*)(")', re.M)

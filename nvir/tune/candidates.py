@@ -48,7 +48,7 @@ from nvir.passes.loop.unroll.apply import UnrollPlan, unroll
 from nvir.passes.loop.unroll.prepare import Refusals
 from nvir.passes.loop.unroll.transform import UNROLLED
 from nvir.passes.loop.version.loop_vectorize_memory import has_neighbours, vectorize
-from nvir.passes.loop.version.loop_version import version
+from nvir.passes.loop.version.loop_version import names_tell, version
 from nvir.passes.registry import all_passes
 from nvir.passes.scalar import if_convert
 
@@ -218,6 +218,16 @@ def attempt(
     if settings.loops:
         clean(copy, ctx)
     return copy, ""
+
+
+def restrictable(kernel: Function, header: str) -> bool:
+    """Whether a version of a loop for operands apart needs no more than `__restrict__` says."""
+    copy = clone_function(kernel)
+    copy.analyze_cfg()
+    block = next(b for b in copy.blocks if b.name == header)
+    canonicalise(copy, headers={block})
+    loop = Analyses.of(copy).loop(block)
+    return loop is not None and (plain_test(loop), names_tell(loop))[1]
 
 
 def _convert(loop: Loop, ctx: Context) -> bool:

@@ -133,7 +133,7 @@ class Launches:
 
     block: int | None = None
     dynamic_smem: int = 0
-    trips: Mapping[str, int] = attrs.Factory(dict)
+    trips: Mapping[str, float] = attrs.Factory(dict)
     level: str = "l2"
     launch_bounds: bool = True
     loop: str = ""

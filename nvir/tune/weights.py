@@ -35,6 +35,7 @@ WHOLE = 0.9  # of an iteration from which on straight code is a piece that is ru
 class KernelLoop:
     """A loop of the kernel as it is: its header's name, the loop around it, how often it runs.
 
+    trips     a fraction: some runs have an iteration more than others
     source    where `trips` comes from: "given", "known", "rest" (1 to so many) or "assumed"
     numbers   of all its instructions; `anchors` those by which copies of it are counted
     accesses  the anchors access memory: only what does so in machine code counts
@@ -43,7 +44,7 @@ class KernelLoop:
 
     name: str
     parent: KernelLoop | None
-    trips: int
+    trips: float
     source: str
     numbers: frozenset[int]
     anchors: frozenset[int]
@@ -58,18 +59,23 @@ class KernelLoop:
             around = around.parent
 
     @property
-    def counts(self) -> range:
+    def counts(self) -> Sequence[int]:
         """The counts that it is taken to have, equally often."""
+        n = int(self.trips)
         if self.source == "rest":
-            return range(1, self.trips + 1)
-        return range(self.trips, self.trips + (SPREAD if self.source == "assumed" else 1))
+            return range(1, n + 1)
+        if self.trips != n:
+            return [int(self.trips + k / SPREAD) for k in range(SPREAD)]
+        return range(n, n + (SPREAD if self.source == "assumed" else 1))
 
 
 def kernel_loops(
-    kernel: Function, given: Mapping[str, int], known: Mapping[str, int], most: Mapping[str, int]
+    kernel: Function, given: Mapping[str, float], known: Mapping[str, int],
+    most: Mapping[str, int],
 ) -> list[KernelLoop]:
     """The loops of a kernel with numbered instructions, outer before inner."""
-    sources = (("given", given), ("known", known), ("rest", most))
+    sources: tuple[tuple[str, Mapping[str, float]], ...] = (
+        ("given", given), ("known", known), ("rest", most))
     found: dict[str, KernelLoop] = {}
     for loop in Analyses.of(kernel).loops:
         name = str(loop.header.name)
@@ -266,7 +272,7 @@ class _Dealing:
         parent, n = loop.parent, 1
         holder = self.owner[around.header] if around is not None else None
         while parent is not None and parent is not holder:
-            n *= parent.trips  # it is unrolled as a whole
+            n *= round(parent.trips)  # it is unrolled as a whole
             parent = parent.parent
         return n * (self.copies[around.header] if around is not None and parent else 1)
 

@@ -133,3 +133,26 @@ def test_what_tune_says_to_write_is_what_nvcc_gains_by(tmp_path: Path) -> None:
     assert any("__restrict__" in text or "#pragma unroll" in text for text in k["advice"])
     done = CliRunner().invoke(main, ["tune", str(file), "--backend", "nvcc"])
     assert f"{k['tried']['registers']} registers" in done.output
+
+
+@pytest.mark.oracle
+def test_the_source_of_ptx_is_tried_where_nvcc_makes_the_same_of_it(tmp_path: Path) -> None:
+    if not toolchain.available("nvcc", "ptxas", "nvdisasm"):
+        pytest.skip("nvcc is not there")
+    source, file, other = (tmp_path / name for name in ("k.cu", "k.ptx", "other.cu"))
+    source.write_text("""extern "C" __global__ void k(float *y, float *a, float *x, int n) {
+  for (int j = 0; j < n; ++j)
+    y[threadIdx.x] += a[j * 64 + threadIdx.x] * x[j];
+}
+""")
+    other.write_text(source.read_text().replace("+=", "-="))
+    file.write_text(toolchain.nvcc_ptx(source, "sm_80").ptx or "")
+    done = CliRunner().invoke(main, ["tune", str(file)])
+    assert "at k.cu:2" in done.output
+    assert "nvcc then makes of it" in done.output
+    done = CliRunner().invoke(main, ["tune", str(file), "--source", str(other)])
+    assert done.exit_code == 1
+    assert "nvcc makes other code of it" in " ".join(done.output.split())
+    source.unlink()
+    done = CliRunner().invoke(main, ["tune", str(file)])
+    assert "nvcc makes about candidate" in done.output

@@ -10,7 +10,7 @@ import pytest
 
 import nvir
 from nvir import sm
-from nvir.report.tuning.table import changes
+from nvir.report.tuning.advice import changes
 from nvir.tune.candidates import Choices, LoopSetting, changed, context
 from tests.passes.test_loop_version import BUFFER, HEAD, run
 
@@ -157,16 +157,20 @@ def test_branches_that_are_no_guards_stay():
     assert candidate(BRANCHES.replace("SIDE", "bar.sync 0;"), LoopSetting(converted=True)) is None
 
 
-@pytest.mark.parametrize(("more", "told"), [
-    ("", "take the PTX"), (", .param .u64 b", "`__restrict__` on the pointers")])
-def test_what_cannot_be_written_with_one_pointer_is_left_to_the_ptx(more, told):
+@pytest.mark.parametrize(("more", "use", "told"), [
+    ("", "", "take the PTX"),
+    (", .param .u64 b", "st.global.u32 [%rd2], %r;", "`__restrict__` on the pointers"),
+    (", .param .u64 b", "st.global.u64 [%rd1], %rd2;", "take the PTX"),  # b is a number
+])
+def test_what_cannot_be_written_with_one_pointer_is_left_to_the_ptx(more, use, told):
     module = nvir.read_ptx(f""".version 8.0
 .target sm_80
 .address_size 64
 .entry k(.param .u64 a{more}) {{
-.reg .pred %p; .reg .b32 %r;
-mov.u32 %r, 0;
-L: add.u32 %r, %r, 1; setp.lt.u32 %p, %r, 9; @%p bra L;
+.reg .pred %p; .reg .b32 %r; .reg .b64 %rd<3>;
+ld.param.u64 %rd1, [a];{" ld.param.u64 %rd2, [b];" * bool(more)} mov.u32 %r, 0;
+L: st.global.u32 [%rd1], %r; {use}
+add.u32 %r, %r, 1; setp.lt.u32 %p, %r, 9; @%p bra L;
 ret; }}""")
     module["k"].analyze_cfg()
     settings = Choices(loops=(("L", LoopSetting(apart=True)),))

@@ -13,8 +13,9 @@ from click.testing import CliRunner
 from nvir import gpu, print_ptx, read_ptx, sm
 from nvir.assembler.body import predicted_body
 from nvir.cli import main
+from nvir.report.tuning.advice import advice
 from nvir.report.tuning.measured import measure
-from nvir.report.tuning.table import advice, tuning_json, tuning_lines
+from nvir.report.tuning.table import tuning_json, tuning_lines
 from nvir.sm.body import BodyBlock, BodyInstruction, MachineBody
 from nvir.toolchain import available
 from nvir.tune.assembled import assemble, numbered

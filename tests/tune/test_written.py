@@ -1,13 +1,15 @@
-"""What is put into the source together: instances of a template share its loops."""
+"""What is put into the source together, how often its loops run then, and what is promised."""
 
 from __future__ import annotations
 
 import pytest
 
 from nvir.ptx import read_ptx
-from nvir.report.tuning.written import rounds, turn
+from nvir.report.tuning.promised import promised
+from nvir.report.tuning.written import rounds, same_code, turn
 from nvir.tune.candidates import Choices, LoopSetting
-from nvir.tune.search import KernelTuning
+from nvir.tune.judge import Cycles, KernelTime
+from nvir.tune.search import Judged, KernelTuning
 from nvir.tune.weights import KernelLoop
 from tests.tune.test_tune import UNKNOWN
 
@@ -35,10 +37,10 @@ def test_kernels_that_share_a_loop_say_one_thing_at_a_time(
 
 
 @pytest.mark.parametrize(("source", "copies", "expected"), [
-    ("given", 1, 64), ("assumed", 1, 72),  # the mean of 64 to 79
-    ("given", 4, 16), ("assumed", 4, 18),
+    ("given", 1, 64), ("assumed", 1, 71.5),  # the mean of 64 to 79
+    ("given", 4, 16), ("assumed", 4, 17.875),
 ])
-def test_a_loop_of_the_source_runs_as_often_in_other_code(source: str, copies: int, expected: int):
+def test_a_loop_of_the_source_runs_as_often_in_other_code(source: str, copies: int, expected: float):
     def text(copies: int) -> str:
         load = "ld.global.f32 %f2, [%rd1]; add.f32 %f1, %f1, %f2;\n"
         return f""".version 8.0
@@ -57,3 +59,59 @@ st.global.f32 [%rd1], %f1; ret; }}
     loop = KernelLoop("LOOP", None, 64, source, *[frozenset[int]()] * 2, True, frozenset())
     k = KernelTuning("k", [loop], 256, True)
     assert rounds(k, read_ptx(text(1)), read_ptx(text(copies))) == {"LOOP": expected}
+
+
+def scaled(step: str = "1", address: str = "%r1", places: str = "") -> str:
+    """y[i] = x[i] * 2 for i from 0 on."""
+    return f""".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 y, .param .u64 x, .param .u32 n, .param .u32 d) {{
+.reg .pred %p; .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>;
+ld.param.u64 %rd1, [y]; ld.param.u64 %rd2, [x]; ld.param.u32 %r2, [n]; ld.param.u32 %r3, [d];
+mov.u32 %r1, 0;
+L: {places}
+mul.lo.s32 %r4, {address}, %r3; mul.wide.s32 %rd3, %r4, 4; add.s64 %rd4, %rd1, %rd3;
+mul.wide.s32 %rd5, %r1, 4; add.s64 %rd6, %rd2, %rd5;
+ld.global.f32 %f1, [%rd6]; add.f32 %f2, %f1, %f1; st.global.f32 [%rd4], %f2;
+add.s32 %r1, %r1, {step}; setp.lt.s32 %p, %r1, %r2; @%p bra L;
+ret; }}
+"""
+
+
+def judged(id: int, settings: Choices, full: float, blocks: int = 8) -> Judged:
+    return Judged(id, settings, 20, 0, blocks, Cycles(100, full), KernelTime({}, {}, {}), 0, {})
+
+
+@pytest.mark.parametrize(("setting", "text", "blocks", "sure"), [
+    (LoopSetting(4), scaled(), 8, True),
+    (LoopSetting(4), scaled(), 6, False),  # fewer blocks on an SM
+    (LoopSetting(4), scaled(step="%r3"), 8, False),  # nvcc keeps all tests then
+    (LoopSetting(None, 2), scaled(), 8, False),  # CUDA has no word for it
+    (LoopSetting(apart=True), scaled(), 8, True),
+    (LoopSetting(apart=True), scaled(step="%r3"), 8, False),
+    (LoopSetting(apart=True), scaled().replace("mov.u32 %r1", "mov.u64 %rd2, %rd1; mov.u32 %r1"),
+     8, False),  # the places of one operand, which the source cannot tell apart
+])
+def test_what_nvcc_makes_other_code_of_is_not_promised(
+    setting: LoopSetting, text: str, blocks: int, sure: bool
+):
+    module = read_ptx(text)
+    module["k"].analyze_cfg()
+    k = KernelTuning("k", [], 256, True, [
+        judged(0, Choices(), 100), judged(1, Choices((("L", setting),)), 50, blocks),
+        judged(2, Choices(launch=("maxnreg", 32)), 80), judged(3, Choices((("L", setting),)), 99),
+    ], chosen=1)
+    found = promised(k, module)
+    assert found is not None
+    assert found.id == (1 if sure else 2)
+    del k.candidates[2]
+    assert (promised(k, module) is not None) == sure  # what gains 1 % is no reason
+
+
+def test_code_is_the_same_but_for_places():
+    placed = scaled(places=".loc 1 3 4").replace(".visible", '.file 1 "k.cu"\n.visible', 1)
+    assert same_code(read_ptx(scaled()), read_ptx(placed))
+    assert not same_code(read_ptx(scaled()), read_ptx(scaled(step="2")))
+    bounded = scaled().replace("u32 d)", "u32 d) .maxntid 64, 1, 1")
+    assert not same_code(read_ptx(scaled()), read_ptx(bounded))

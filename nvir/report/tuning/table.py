@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
-from nvir.analysis.source_loops import source_loops
-from nvir.ir.function import Function
-from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
-from nvir.ir.symbols import Param
-from nvir.report.facts import has_bounds
 from nvir.report.names import spoken
-from nvir.report.places import SourceLines
 from nvir.report.table import Line, columns, short
+from nvir.report.tuning.advice import advice
+from nvir.report.tuning.promised import promised
 from nvir.sm.occupancy import blocks_text
-from nvir.tune.candidates import Choices, LoopSetting
 from nvir.tune.judge import Cycles
 from nvir.tune.search import FULL, IN_ORDER, MODEL_ERROR, WORSE, Judged, KernelTuning, Tuning
 
@@ -44,12 +37,14 @@ def tuning_json(tuning: Tuning, module: Module, tried: Tried | None = None) -> d
 
 def _kernel_json(k: KernelTuning, module: Module, tried: Tried | None) -> dict[str, Any]:
     found = tried.get(k.name) if tried is not None else None
-    untried = advice(module, k.name, k.winner.settings, k.block) if tried is None else []
+    sure = promised(k, module) if tried is None else None
+    untried = advice(module, k.name, sure.settings, k.block) if sure is not None else []
     return {
         "name": k.name, "chosen": k.chosen,
         "block": k.block, "block_assumed": k.block_assumed,
         "loops": [{"header": x.name, "trips": x.trips, "source": x.source} for x in k.loops],
         "advice": untried if found is None else list(found.texts),
+        "advised": None if sure is None else sure.id,
         "tried": None if found is None else _figures_json(found.made),
         "candidates": [
             {"id": c.id, "settings": c.settings.to_json(), **_figures_json(c),
@@ -104,21 +99,32 @@ def tuning_lines(
 
 
 def _to_write(k: KernelTuning, module: Module, tried: Tried | None) -> Iterator[Line]:
-    """What to write in CUDA, and what that came to where nvcc tried it."""
+    """What to write in CUDA, and what that came to where nvcc tried it, or comes to."""
+    base = k.candidates[0].cycles
     if tried is None:
-        texts: Sequence[str] = advice(module, k.name, k.winner.settings, k.block)
-    else:
-        texts = tried[k.name].texts if k.name in tried else ()
-    yield from ((f"  write: {text}", "green") for text in texts)
-    if tried is None and texts:
-        yield "  nvcc may make other code of that; the PTX (-o) is what was judged", "dim"
-    elif tried is not None and texts:
-        c, base = tried[k.name].made, k.candidates[0].cycles
-        yield (f"  nvcc then makes of it: {c.registers} registers, {c.spill_bytes} bytes "
-               f"spilled, {blocks_text(c.blocks_per_sm)}, cycles "
-               f"{' alone, '.join(_times(c, base))} at full occupancy"), ""
-    elif k.chosen and tried is not None:
+        sure = promised(k, module)
+        if sure is not None:
+            yield from _writes(advice(module, k.name, sure.settings, k.block))
+            yield f"  nvcc makes about candidate {sure.id} of it: {_figures(sure, base)}", ""
+        if k.chosen and sure is not k.winner:
+            others = "; ".join(advice(module, k.name, k.winner.settings, k.block))
+            yield "  take the PTX (-o): nvcc makes other code (--source has it tried) of", "dim"
+            yield f"    {others}", "dim"
+    elif k.name in tried:
+        yield from _writes(tried[k.name].texts)
+        yield f"  nvcc then makes of it: {_figures(tried[k.name].made, base)}", ""
+    elif k.chosen:
         yield "  what CUDA has words for gains nothing by nvcc: take the PTX (-o)", ""
+
+
+def _writes(texts: Iterable[str]) -> Iterator[Line]:
+    yield from ((f"  write: {text}", "green") for text in texts)
+
+
+def _figures(c: Judged, base: Cycles) -> str:
+    return (f"{c.registers} registers, {c.spill_bytes} bytes spilled, "
+            f"{blocks_text(c.blocks_per_sm)}, cycles {' alone, '.join(_times(c, base))} "
+            "at full occupancy")
 
 
 def _said(k: KernelTuning) -> Iterator[str]:
@@ -155,119 +161,3 @@ def _times(c: Judged, base: Cycles) -> tuple[str, str]:
 
 def _ratio(cycles: float, base: float) -> str:
     return f"({cycles / base:.2f})" if base else ""
-
-
-# ------------------------------------------------------- what to write in CUDA for it
-
-
-@attrs.frozen
-class Change:
-    """One thing to write in CUDA.
-
-    text        what, code in backquotes
-    place       "k.cu:12", or "loop $L (line 21)" of the PTX; empty where it is the kernel's
-    file, line  of the place: the name of a file of the source, or none and a line of the PTX
-    note        why it is not what the settings say
-    """
-
-    text: str
-    place: str = ""
-    file: str = ""
-    line: int = 0
-    note: str = ""
-
-    def __str__(self) -> str:
-        text = self.text if self.text.startswith("no ") else self.text.replace("`", "")
-        return text + f" at {self.place}" * bool(self.place) + f" ({self.note})" * bool(self.note)
-
-
-def advice(module: Module, kernel: str, settings: Choices, block: int) -> list[str]:
-    """A line for each change of a kernel."""
-    return [str(c) for c in changes(module, kernel, settings, block)]
-
-
-def changes(module: Module, kernel: str, settings: Choices, block: int) -> list[Change]:
-    """What to write for the settings, the loops' by their places in the source if known."""
-    places = _places(module, kernel)
-    out = []
-    for header, setting in settings.loops:
-        place, copies = places[header]
-        out += [attrs.evolve(place, text=text, note=note)
-                for text, note in _of_loop(setting, copies, _pointers(module[kernel]) > 1)]
-    if settings.launch is not None:
-        name, n = settings.launch
-        has_other = name == "minnctapersm" or has_bounds(module[kernel])
-        other = "" if has_other else f", or `-maxrregcount={n}`"
-        out.append(Change(f"`{bounds_text(settings.launch, block)}` on the kernel{other}"))
-    return out
-
-
-def bounds_text(launch: tuple[str, int], block: int) -> str:
-    """The attribute of CUDA that a launch bound comes of."""
-    name, n = launch
-    return f"__launch_bounds__({block}, {n})" if name == "minnctapersm" else f"__maxnreg__({n})"
-
-
-def pragmas(module: Module, kernel: str, settings: Choices) -> dict[tuple[str, int], str]:
-    """(file, line) of loops of the source and the pragma that the settings come to there."""
-    places = _places(module, kernel)
-    out = {}
-    for header, setting in settings.loops:
-        place, copies = places[header]
-        for text, _ in _of_loop(setting, copies, True) if place.file else ():
-            if text.startswith(("`#pragma", "no `")):
-                what = "unroll" if text.startswith("no") else text.strip("`")
-                out[place.file, place.line] = what.removeprefix("#pragma ")
-    return out
-
-
-def statements(module: Module, kernel: str) -> set[tuple[str, int]]:
-    """(file, line) of the loops of the source that a kernel has; others may have them too."""
-    return {(at.file, at.line) for at, _ in _places(module, kernel).values() if at.file}
-
-
-def _pointers(kernel: Function) -> int:
-    """How many parameters may be pointers."""
-    return sum(isinstance(p, Param) and p.size == 8 for p in kernel.params)
-
-
-def _of_loop(setting: LoopSetting, copies: int, several: bool) -> Iterator[tuple[str, str]]:
-    """What to write for a loop, and a note. `copies` are the front end's in the loop, which a
-    factor in the source has to hold too; 0 of a remainder, which no pragma of the source reaches.
-    `several` pointers may be told apart in the source, places of one may not.
-    """
-    if setting.apart:
-        yield ("`__restrict__` on the pointers of the loop" if several else
-               "take the PTX, whose loop tests whether its accesses overlap"), ""
-    if setting.vectors:
-        yield "`float4` or another vector for its neighbouring accesses (or take the PTX)", ""
-    if setting.converted:
-        yield "small `if`s of the loop as `c ? a : b` (or take the PTX)", ""
-    if setting.free and copies == 1:
-        yield "no `#pragma unroll 1` (or another factor)", ""
-    if setting.unroll == 0 and copies:
-        yield "`#pragma unroll`", ""
-    elif setting.unroll is not None and copies:
-        note = f"{copies} copies are in the PTX already: {copies} × {setting.unroll}"
-        yield f"`#pragma unroll {setting.unroll * copies}`", note if copies > 1 else ""
-    if setting.depth:
-        iterations = "iteration" if setting.depth == 1 else "iterations"
-        yield f"load {setting.depth} {iterations} ahead into registers (or take the PTX)", ""
-
-
-def _places(module: Module, kernel: str) -> dict[str, tuple[Change, int]]:
-    """Of each loop the place of its statement, and how often its body stands in it."""
-    f = module[kernel]
-    lines = SourceLines(f, module)
-    found = {}
-    for g in source_loops(natural_loops(f), lines.numbers):
-        for p in g.parts:
-            b = p.loop.header
-            if g.places:
-                file, line = lines.file(g.places[0][0]), g.places[0][1]
-                at = Change("", f"{file}:{line}", file, line)
-            else:
-                spot = f"loop {b.name}" + (f" (line {b.line})" if b.line else "")
-                at = Change("", spot, line=b.line)
-            found[str(b.name)] = at, 0 if p.role == "remainder" else p.copies
-    return found

@@ -20,9 +20,9 @@ from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
 from nvir.report.explain.trials import Lines, Trials, with_attribute, with_pragma, with_restrict
 from nvir.report.places import SourceLines
-from nvir.report.tuning.table import advice, bounds_text, pragmas, statements
+from nvir.report.tuning.advice import advice, bounds_text, pointers, pragmas, statements
 from nvir.tune.candidates import Choices, most_trips
-from nvir.tune.search import TIE, Judged, KernelTuning, Launches, Tuning, tune
+from nvir.tune.search import TIE, WORSE, Judged, KernelTuning, Launches, Tuning, tune
 
 ROUNDS = 3  # of nvcc for the winners of a file
 
@@ -53,9 +53,12 @@ def tried(found: Tuning, trials: Trials, request: Launches) -> dict[str, Written
         for name, made in as_written(taken, changed, trials, request).items():
             k, settings = some[name]
             texts = advice(trials.module, name, settings, k.block)
-            told = best[name].made if name in best else k.candidates[0]
-            if made.spill_bytes <= k.candidates[0].spill_bytes and (
+            base = k.candidates[0]
+            told = best[name].made if name in best else base
+            if made.spill_bytes <= base.spill_bytes and (
                 made.cycles.full * TIE <= told.cycles.full
+                and made.cycles.full * WORSE <= base.cycles.full
+                and made.cycles.one_warp <= base.cycles.one_warp * WORSE
             ):
                 best[name] = WrittenAdvice(settings, texts, made)
     return best
@@ -82,14 +85,15 @@ def turn(
 
 def _in_words(k: KernelTuning, module: Module) -> list[Choices]:
     """The candidates of a kernel that are faster and that CUDA has words for, the fastest first."""
-    base = k.candidates[0]
+    base, several = k.candidates[0], pointers(module[k.name]) > 1
     gains = sorted((c for c in k.candidates[1:] if c.cycles.full * TIE <= base.cycles.full
                     and c.spill_bytes <= base.spill_bytes and c.blocks_per_sm),
                    key=lambda c: c.cycles.full)
     found = []
     for settings in (c.settings for c in gains):
         said = [s for _, s in settings.loops if s.unroll is not None or s.free]
-        silent = any(s.depth or s.converted or s.vectors for _, s in settings.loops)
+        silent = any(s.depth or s.converted or s.vectors or (s.apart and not several)
+                     for _, s in settings.loops)
         if not silent and len(pragmas(module, k.name, settings)) == len(said):
             found.append(settings)
     return found
@@ -127,6 +131,15 @@ def written(
     return lines, kept
 
 
+def same_code(a: Module, b: Module) -> bool:
+    """Whether two modules have the same kernels but for places."""
+    def code(m: Module) -> list[object]:
+        return [(f.name, f.directives, [str(i).partition("  !loc")[0] for i in f.instructions()])
+                for f in m.kernels]
+
+    return code(a) == code(b)
+
+
 def as_written(
     kernels: Sequence[KernelTuning], changed: Module, trials: Trials, request: Launches
 ) -> dict[str, Judged]:
@@ -138,7 +151,7 @@ def as_written(
     return {k.name: k.candidates[0] for k in made.kernels}
 
 
-def rounds(k: KernelTuning, before: Module, changed: Module) -> dict[str, int]:
+def rounds(k: KernelTuning, before: Module, changed: Module) -> dict[str, float]:
     """How often each loop of a kernel runs in a changed module, so that the source's loops run as
     often as they were taken to: on average, where that was assumed."""
     loops = {x.name: x for x in k.loops}
@@ -147,14 +160,14 @@ def rounds(k: KernelTuning, before: Module, changed: Module) -> dict[str, int]:
         header, copies, _ = max(parts, key=lambda x: x[1])
         if header in loops:
             runs[place] = fmean(loops[header].counts) * copies
-    found: dict[str, int] = {}
+    found: dict[str, float] = {}
     limited = most_trips(changed[k.name])
     for place, parts in _parts(changed, k.name):
         most = max(copies for _, copies, _ in parts)
         for header, copies, role in parts if place in runs else ():
             n = (most - 1) / 2 if role == "remainder" else runs[place] / copies
             if role != "remainder" or header not in limited:
-                found[header] = max(1, round(n))
+                found[header] = max(1, n)
     return found
 
 

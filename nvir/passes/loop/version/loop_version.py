@@ -31,7 +31,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from nvir.analysis.alias import AliasAnalysis
+from nvir.analysis.alias import AliasAnalysis, lanes
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import TripCount, constant_of, trip_count
 from nvir.ir.block import Block
@@ -106,6 +106,13 @@ def run(function: Function, ctx: Context) -> bool:
 def version(header: Block, ctx: Context) -> Block | None:
     """Give a loop a version for operands apart: the header of that, or None, which is remarked."""
     return _version(header, ctx)[0]
+
+
+def names_tell(loop: Loop) -> bool:
+    """Whether a version for operands apart would test nothing but different operands, which is what
+    `__restrict__` says in the source."""
+    found = _look(loop)[1]
+    return found is not None and not found.tests and not found.moves
 
 
 def _version(header: Block, ctx: Context) -> tuple[Block | None, bool]:
@@ -305,8 +312,7 @@ def _is_plain(i: Instruction) -> bool:
 
 def _bytes(i: Instruction) -> int:
     f = i.form
-    lanes = next((int(m[1:]) for m in f.mods if m[0] == "v" and m[1:].isdigit()), 1)
-    return f.type.bits // 8 * lanes if f.type is not None else 0
+    return f.type.bits // 8 * lanes(f) if f.type is not None else 0
 
 
 def _sums(loop: Loop, code: list[Instruction], touched: list[int]) -> list[list[int]]:

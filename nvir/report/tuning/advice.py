@@ -1,0 +1,139 @@
+"""What to write in CUDA for the settings of a candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from nvir.analysis.analyses import Analyses
+from nvir.analysis.source_loops import source_loops
+from nvir.ir.function import Function
+from nvir.ir.loops import natural_loops
+from nvir.ir.module import Module
+from nvir.report.facts import has_bounds
+from nvir.report.places import SourceLines
+from nvir.tune.candidates import Choices, LoopSetting
+
+
+@attrs.frozen
+class Change:
+    """One thing to write in CUDA.
+
+    text        what, code in backquotes
+    place       "k.cu:12", or "loop $L (line 21)" of the PTX; empty where it is the kernel's
+    file, line  of the place: the name of a file of the source, or none and a line of the PTX
+    note        why it is not what the settings say
+    """
+
+    text: str
+    place: str = ""
+    file: str = ""
+    line: int = 0
+    note: str = ""
+
+    def __str__(self) -> str:
+        text = self.text if self.text.startswith("no ") else self.text.replace("`", "")
+        return text + f" at {self.place}" * bool(self.place) + f" ({self.note})" * bool(self.note)
+
+
+def advice(module: Module, kernel: str, settings: Choices, block: int) -> list[str]:
+    """A line for each change of a kernel."""
+    return [str(c) for c in changes(module, kernel, settings, block)]
+
+
+def changes(module: Module, kernel: str, settings: Choices, block: int) -> list[Change]:
+    """What to write for the settings, the loops' by their places in the source if known."""
+    places = _places(module, kernel)
+    out = []
+    for header, setting in settings.loops:
+        place, copies = places[header]
+        out += [attrs.evolve(place, text=text, note=note)
+                for text, note in _of_loop(setting, copies, pointers(module[kernel]) > 1)]
+    if settings.launch is not None:
+        name, n = settings.launch
+        has_other = name == "minnctapersm" or has_bounds(module[kernel])
+        other = "" if has_other else f", or `-maxrregcount={n}`"
+        out.append(Change(f"`{bounds_text(settings.launch, block)}` on the kernel{other}"))
+    return out
+
+
+def bounds_text(launch: tuple[str, int], block: int) -> str:
+    """The attribute of CUDA that a launch bound comes of."""
+    name, n = launch
+    return f"__launch_bounds__({block}, {n})" if name == "minnctapersm" else f"__maxnreg__({n})"
+
+
+def pragmas(module: Module, kernel: str, settings: Choices) -> dict[tuple[str, int], str]:
+    """(file, line) of loops of the source and the pragma that the settings come to there."""
+    places = _places(module, kernel)
+    out = {}
+    for header, setting in settings.loops:
+        place, copies = places[header]
+        for text, _ in _of_loop(setting, copies, True) if place.file else ():
+            if text.startswith(("`#pragma", "no `")):
+                what = "unroll" if text.startswith("no") else text.strip("`")
+                out[place.file, place.line] = what.removeprefix("#pragma ")
+    return out
+
+
+def copies_of(module: Module, kernel: str) -> dict[str, int]:
+    """How often the body of the source's loop stands in each loop; 0 of a remainder."""
+    return {header: copies for header, (_, copies) in _places(module, kernel).items()}
+
+
+def statements(module: Module, kernel: str) -> set[tuple[str, int]]:
+    """(file, line) of the loops of the source that a kernel has; others may have them too."""
+    return {(at.file, at.line) for at, _ in _places(module, kernel).values() if at.file}
+
+
+def pointers(kernel: Function) -> int:
+    """How many parameters point to what the kernel accesses."""
+    if kernel.cfg_state != "fresh":
+        kernel.analyze_cfg()
+    accesses = Analyses.of(kernel).alias.accesses
+    roots = {a.root for i in kernel.instructions() if i.form.reads or i.form.writes
+             for a in accesses(i) if not a.space.startswith("param")}
+    return sum(p in roots for p in kernel.params)
+
+
+def _of_loop(setting: LoopSetting, copies: int, several: bool) -> Iterator[tuple[str, str]]:
+    """What to write for a loop, and a note. `copies` are the front end's in the loop, which a
+    factor in the source has to hold too; 0 of a remainder, which no pragma of the source reaches.
+    `several` pointers may be told apart in the source, places of one may not.
+    """
+    if setting.apart:
+        yield ("`__restrict__` on the pointers of the loop" if several else
+               "take the PTX, whose loop tests whether its accesses overlap"), ""
+    if setting.vectors:
+        yield "`float4` or another vector for its neighbouring accesses (or take the PTX)", ""
+    if setting.converted:
+        yield "small `if`s of the loop as `c ? a : b` (or take the PTX)", ""
+    if setting.free and copies == 1:
+        yield "no `#pragma unroll 1` (or another factor)", ""
+    if setting.unroll == 0 and copies:
+        yield "`#pragma unroll`", ""
+    elif setting.unroll is not None and copies:
+        note = f"{copies} copies are in the PTX already: {copies} × {setting.unroll}"
+        yield f"`#pragma unroll {setting.unroll * copies}`", note if copies > 1 else ""
+    if setting.depth:
+        iterations = "iteration" if setting.depth == 1 else "iterations"
+        yield f"load {setting.depth} {iterations} ahead into registers (or take the PTX)", ""
+
+
+def _places(module: Module, kernel: str) -> dict[str, tuple[Change, int]]:
+    """Of each loop the place of its statement, and how often its body stands in it."""
+    f = module[kernel]
+    lines = SourceLines(f, module)
+    found = {}
+    for g in source_loops(natural_loops(f), lines.numbers):
+        for p in g.parts:
+            b = p.loop.header
+            if g.places:
+                file, line = lines.file(g.places[0][0]), g.places[0][1]
+                at = Change("", f"{file}:{line}", file, line)
+            else:
+                spot = f"loop {b.name}" + (f" (line {b.line})" if b.line else "")
+                at = Change("", spot, line=b.line)
+            found[str(b.name)] = at, 0 if p.role == "remainder" else p.copies
+    return found
