@@ -40,7 +40,9 @@ def test_kernels_that_share_a_loop_say_one_thing_at_a_time(
     ("given", 1, 64), ("assumed", 1, 71.5),  # the mean of 64 to 79
     ("given", 4, 16), ("assumed", 4, 17.875),
 ])
-def test_a_loop_of_the_source_runs_as_often_in_other_code(source: str, copies: int, expected: float):
+def test_a_loop_of_the_source_runs_as_often_in_other_code(
+    source: str, copies: int, expected: float
+):
     def text(copies: int) -> str:
         load = "ld.global.f32 %f2, [%rd1]; add.f32 %f1, %f1, %f2;\n"
         return f""".version 8.0
