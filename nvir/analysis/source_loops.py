@@ -342,7 +342,7 @@ def _bounds(branch: Instruction, loop: Loop) -> set[Hashable]:
         test = comparison(v)
         if test is None:
             d = v.definer
-            work += d.operands if d is not None and d.form.name in ("and", "or") else ()
+            work += d.operands if d is not None and d.form.kind is OpKind.LOGIC else ()
             continue
         for x in test[0].operands[:2]:
             if is_invariant(x, loop.members):

@@ -60,10 +60,10 @@ def _trips(
 @click.option("--no-launch-bounds", is_flag=True, help="Try loops alone.")
 @click.option("--model", is_flag=True, help="Judge by the model even where there is ptxas.")
 @click.option("--backend", type=click.Choice(("nvir", "nvcc")),
-              help="Who compiles a .cu file; nvcc where it is installed, if this is not said.")
+              help="Who compiles a .cu file; nvcc by default where it is installed.")
 @click.option("--source", metavar="FILE.cu", type=click.Path(exists=True, dir_okay=False),
               help="The CUDA source of a PTX file, in which nvcc tries what is to be written; the "
-              ".cu beside it, if this is not said and nvcc makes the same PTX of it.")
+              ".cu beside it by default, if nvcc makes the same PTX of it.")
 @click.option("--measure", "measures", is_flag=True,
               help="Time what is best on the first GPU; needs --grid, --block and each --arg.")
 @click.option("--grid", metavar="X,Y,Z", help="Blocks of the grid, for --measure.")
