@@ -37,8 +37,8 @@ from nvir.sm.profile import profile
 from tests.documented import test_steps as steps
 
 ROOT = Path(os.environ.get("NVIR_CORPUS", ""))
+COUNTED: dict[str, int] = {}  # group → its steps that were missed on files
 on_corpus = pytest.mark.skipif(not ROOT.name, reason="NVIR_CORPUS names no folder of PTX files")
-
 
 
 @attrs.frozen
@@ -241,11 +241,23 @@ def test_no_step_of_a_group_is_idle_on_the_corpus(group: str) -> None:
             break
     if not files:
         pytest.skip(f"no file under {ROOT} that {group} reads")
+    COUNTED[group] = wanted - len(idle)
     shown = "; ".join(f"{n} ({x.files} lack {x.lacks})" for n, x in EXAMPLE.get(group, {}).items())
     print(f"\n{group}: {wanted - len(idle)} of {len(steps.REMOVED[group])} steps missed in {files} "
           f"runs, {time.process_time() - start:.0f} s of CPU; on examples: {shown or 'none'}; "
           f"idle: {', '.join(sorted(idle)) or 'none'}", flush=True)
     assert not idle
+
+
+@on_corpus
+@pytest.mark.slow
+def test_the_sum_is_that_of_the_documentation() -> None:
+    if set(COUNTED) != set(steps.GROUPS):
+        pytest.skip("not all groups ran before")
+    every = {g: len(steps.REMOVED[g]) for g in steps.GROUPS}
+    missed_on_files = sum(COUNTED.values())
+    print(f"\nin all: {missed_on_files} of {sum(every.values())} steps missed on files", flush=True)
+    assert missed_on_files == sum(every.values()) - sum(map(len, EXAMPLE.values()))
 
 
 @pytest.mark.parametrize(
