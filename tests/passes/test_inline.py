@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from nvir import read_ll, run_passes
+from nvir.ir import Function
 from nvir.passes.driver import Driver, Settings
 from tests.rewrites import keeps_behaviour, rewrites, same_program
 from tests.selection import read, run
@@ -238,3 +240,30 @@ def test_the_last_caller_takes_the_body_itself(more, moved):
     assert all(not i.form.is_call for f in module.functions for i in f.instructions())
     assert (body.block is not None and body.block.function is module["g"]) == moved
     assert ("f" in [f.name for f in module.functions]) == ("@f\n" in more)
+
+
+def test_the_control_flow_of_a_chain_of_functions_is_not_renewed_at_each_call(monkeypatch):
+    renewed = 0
+    real = Function.analyze_cfg
+
+    def counted(self):
+        nonlocal renewed
+        renewed += len(self.blocks)
+        real(self)
+
+    monkeypatch.setattr(Function, "analyze_cfg", counted)
+
+    def work(n):
+        nonlocal renewed
+        chain = "".join(
+            f"define internal i32 @f{k}(i32 %a) {{\n"
+            + (f" %r = call i32 @f{k - 1}(i32 %a)\n ret i32 %r\n}}\n" if k
+               else " ret i32 %a\n}\n") for k in range(n))
+        module = read_ll(f"{chain}define i32 @k(i32 %a) {{\n %r = call i32 @f{n - 1}(i32 %a)\n"
+                         " ret i32 %r\n}\n")
+        renewed = 0
+        run_passes(module, "inline")
+        assert len(module.functions) == 1
+        return renewed
+
+    assert work(80) < 3 * work(40)

@@ -32,7 +32,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.call_graph import callees, components
 from nvir.analysis.callees import attributes
-from nvir.ir import CallInfo, Constant, Function, Instruction, Module, Value
+from nvir.ir import CallInfo, Constant, Function, Instruction, Module, Value, successors
 from nvir.ir.nvvm_values import symbols_in, symbols_of
 from nvir.passes.context import Context
 from nvir.passes.remarks import missed, passed
@@ -124,8 +124,6 @@ class _Inliner:
                 if (inner := called(i)) is not None:
                     self.calls[inner] += 1
             changed = True
-        if changed:
-            caller.analyze_cfg()
         self.ctx.function = None
         return changed
 
@@ -231,7 +229,7 @@ def _obstacle(callee: Function, site: Instruction) -> str | None:
     if any(i.form.name == "alloca" and not (i.block is callee.entry and i.operands[0].is_constant)
            for i in callee.instructions()):
         return "it makes room on the stack while it runs"
-    if callee.entry in {s for b in callee.blocks for s in b.succs}:
+    if any(callee.entry in successors(b) for b in callee.blocks):
         return "its entry is a loop"
     return None
 
