@@ -19,7 +19,7 @@ def split_indices(gep: Instruction) -> tuple[int, Terms] | None:
     terms: Terms = []
     if isinstance(gep.type, VectorType):
         return None
-    for k, v in enumerate(gep._operands[1:]):
+    for k, v in enumerate(gep.operands[1:]):
         if k and isinstance(t, StructType):
             if not isinstance(v, Constant):
                 return None

@@ -193,12 +193,10 @@ def _replace(i: Instruction, made: Value | None) -> None:
             _drop(parts)
     if made is not None and isinstance(made, Instruction):
         made.name = name
-    if i.block is None:
-        pass  # it went with what was made of it
-    elif i.has_uses:
+    if i.has_uses:
         assert made is not None
         i.replace_with(_as(Builder.ahead_of(i), made, i.type))
-    else:
+    elif i.block is not None:  # else it went with what was made of it
         i.erase()
     _drop(given)
 

@@ -32,7 +32,10 @@ def divide(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> 
     a, b = (extend(s, x[0], t.bits) for x in args)
     w = width(t)
     a = s.reg(a, f"b{w}")
-    if not isinstance(b, Constant) or abs(b.value) < 2 or b.value == -1 << (t.bits - 1):
+    if isinstance(b, Constant) and sign == "s" and b.value == -1 << (t.bits - 1):
+        made = s.op(f"selp.b{w}", *((1, 0) if what == "div" else (0, a)),
+                    s.op(f"setp.eq.s{w}", a, b))  # all others are less than it in size
+    elif not isinstance(b, Constant) or abs(b.value) < 2:
         made = s.op(f"{what}.{sign}{w}", a, b)
     else:
         most = s.bits.most(i.operands[0], t.bits)
