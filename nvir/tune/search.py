@@ -74,8 +74,8 @@ JudgeName = Literal["sass", "model"]
 @attrs.frozen(eq=False)
 class Judged:
     """A candidate as it was found, with the time of its parts, its bytes of static shared memory,
-    and the cycles at full occupancy of each loop. `is_pareto`: none is as good in both figures and
-    better in one. `measured`: microseconds of a launch on a GPU."""
+    and the cycles at full occupancy of each loop. `is_pareto`: none that may be taken is as good in
+    both figures and blocks on an SM, and better in one. `measured`: microseconds of a launch."""
 
     id: int
     settings: Choices
@@ -576,6 +576,7 @@ class _Search:
         near = [c for c in near if c.blocks_per_sm == most]
         soonest = min(c.cycles.one_warp for c in near)
         near = [c for c in near if c.cycles.one_warp <= soonest * TIE]
+        near = [c for c in near if not any(_beats(x, c) for x in near)]
         won = near[0].cycles
         base = fit[0].cycles
         better = won.full * max(TIE, error) <= base.full or (
@@ -583,13 +584,14 @@ class _Search:
         )
         self.found.chosen = near[0].id if better else 0
         self.found.candidates = [
-            attrs.evolve(c, is_pareto=not any(_beats(x, c) for x in self.found.candidates))
+            attrs.evolve(c, is_pareto=not any(_beats(x, c) for x in fit))
             for c in self.found.candidates
         ]
 
 
 def _beats(a: Judged, b: Judged) -> bool:
-    pairs = ((a.cycles.one_warp, b.cycles.one_warp), (a.cycles.full, b.cycles.full))
+    pairs = ((a.cycles.one_warp, b.cycles.one_warp), (a.cycles.full, b.cycles.full),
+             (b.blocks_per_sm, a.blocks_per_sm))
     return all(x <= y for x, y in pairs) and any(x < y for x, y in pairs)
 
 

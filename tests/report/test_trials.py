@@ -45,6 +45,8 @@ def test_a_pragma_takes_the_place_of_one_that_is_there() -> None:
     assert with_pragma(source, 2, "unroll 1") == [
         "", '_Pragma("unroll 1") for (;;) while (x)', "  y();"]
     assert with_pragma(source, 3, "unroll 1") is with_pragma(source, 9, "unroll 1") is None
+    assert with_pragma(source, 2, "") == ["", *source[1:]]
+    assert with_pragma(source[1:], 1, "") is None
 
 
 def test_restrict_for_the_parameters_that_are_meant() -> None:

@@ -158,14 +158,16 @@ def with_bounds(ptx: str, bounds: Mapping[str, tuple[int, int]]) -> str:
 
 
 def with_pragma(lines: Sequence[str], line: int, pragma: str) -> Lines | None:
-    """A source with a pragma before the loop statement on a line, in place of one that is there."""
+    """A source with a pragma before the loop statement on a line, in place of one that is there;
+    "": with none, where there is one."""
     out = list(lines)
     if not 0 < line <= len(out) or not _LOOP.search(out[line - 1]):
         return None
-    out[line - 1] = _LOOP.sub(rf'_Pragma("{pragma}") \1', out[line - 1], count=1)
+    if pragma:
+        out[line - 1] = _LOOP.sub(rf'_Pragma("{pragma}") \1', out[line - 1], count=1)
     if line > 1 and _ASKED.match(out[line - 2]):
         out[line - 2] = ""
-    return out
+    return out if pragma or out != list(lines) else None
 
 
 def _head(lines: Sequence[str], kernel: str) -> tuple[str, re.Match[str] | None]:

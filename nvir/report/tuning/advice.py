@@ -72,7 +72,7 @@ def pragmas(module: Module, kernel: str, settings: Choices) -> dict[tuple[str, i
         place, copies = places[header]
         for text, _ in _of_loop(setting, copies, True) if place.file else ():
             if text.startswith(("`#pragma", "no `")):
-                what = "unroll" if text.startswith("no") else text.strip("`")
+                what = "" if text.startswith("no") else text.strip("`")
                 out[place.file, place.line] = what.removeprefix("#pragma ")
     return out
 
