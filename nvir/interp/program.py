@@ -16,6 +16,7 @@ from nvir.interp.plan import FunctionPlan
 from nvir.interp.rows import Rows
 from nvir.ir import Function, LaunchError, Module, Param, Unsupported, Variable
 from nvir.ir.values import Constant, Symbol, SymbolOffset
+from nvir.ir.verify import verify
 
 
 @functools.cache
@@ -65,6 +66,8 @@ class Program:
         self._constants: dict[tuple[int, Any], Array] = {}
         self._named: dict[Function, list[Symbol]] = {}
         self.reached = self._reached()
+        for f in self.reached:
+            verify(f)
         self._place_functions()
         self._place_shared()
         self.stack_size = (1 << 14) if any(map(self.storage.uses_stack, self.reached)) else 0
@@ -99,7 +102,7 @@ class Program:
         if module.name in sources.values():  # what was read is the compiler's, not the user's
             found = i.loc is not None and sources.get(i.loc.file) == module.name
             return module.name, *((i.loc.line, i.loc.col) if found else (0, 0))
-        name, lines = module.lines or (module.name, (module.text or "").splitlines())
+        name, lines = module.read_lines()
         if not 0 < i.line <= len(lines):
             return module.name, 0, 0
         word = re.compile(rf"(?<![\w.%$]){re.escape(i.form.spelling)}(?![\w.])")

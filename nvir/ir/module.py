@@ -77,10 +77,15 @@ class Module(Displayed):
 
     def place(self, line: int) -> Diagnostic | None:
         """The beginning of a line of the text that was read, counted from 1; None for no line."""
-        if self.lines is None or not 0 < line <= len(self.lines[1]):
+        name, lines = self.read_lines()
+        if not 0 < line <= len(lines):
             return None
-        source = self.lines[1][line - 1]
-        return Diagnostic("", self.lines[0], line, len(source) - len(source.lstrip()) + 1, source)
+        source = lines[line - 1]
+        return Diagnostic("", name, line, len(source) - len(source.lstrip()) + 1, source)
+
+    def read_lines(self) -> tuple[str, list[str]]:
+        """The name and the lines of the text that was read; none where a pass has run on PTX."""
+        return self.lines or (self.name, (self.text or "").splitlines())
 
     def __getitem__(self, name: str) -> Function:
         """The function of that name; KeyError with the names there are."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nvir
-from nvir.ir.errors import LaunchError, Unsupported
+from nvir.ir.errors import LaunchError, Unsupported, VerifyError
 from tests.interp.machine_helpers import STORE, ptx, run, words
 
 TID = "mov.u32 %r1, %tid.x;"
@@ -481,10 +481,12 @@ def test_vector_registers_as_parameters_and_results() -> None:
     assert out.tolist() == [7, 7]
 
 
-def test_the_address_of_a_symbol_as_the_argument_of_a_call() -> None:
-    out = words(2)
+def test_a_variable_that_is_no_parameter_is_not_passed() -> None:
     before = """.shared .align 8 .b32 s[4]; .func (.reg .u32 y) f(.reg .u64 x) {
         ld.shared.u32 y, [x]; ret; }"""
-    run("""st.shared.v2.u32 [s], {11, 12}; call (%r1), f, (s); mov.u64 %d1, s+4; call (%r2), f,
-        (%d1); st.global.v2.u32 [%d0], {%r1, %r2};""", out, block=1, before=before)
-    assert out.tolist() == [11, 12]
+    passed = "mov.u64 %d1, s; call (%r1), f, (%d1); st.global.u32 [%d0], %r1;"
+    out = words(1)
+    run(f"st.shared.u32 [s], 11; {passed}", out, block=1, before=before)
+    assert out.tolist() == [11]
+    with pytest.raises(VerifyError, match=r"s is passed, and is no \.param variable"):
+        run(passed.replace("(%d1)", "(s)"), out, block=1, before=before)

@@ -98,7 +98,8 @@ def class_problem(
             v.type, wanted, f.op.relaxed)
         if wanted and odd and _in_register(v):
             names = " or ".join(sorted({t.name for t in wanted}))
-            return f"{v.name} is of type {v.type}, {f.spelling} takes {names}"
+            name = "a register that nothing writes" if isinstance(v, Undef) else v.name
+            return f"{name} is of type {v.type}, {f.spelling} takes {names}"
     return None
 
 
@@ -114,7 +115,7 @@ def _is_lenient(i: Instruction) -> bool:
 
 
 def _in_register(v: Value) -> bool:
-    return v.is_tracked
+    return v.is_tracked or isinstance(v, Undef)
 
 
 def _source_fits(type: Type, wanted: tuple[ScalarType, ...], wider: bool) -> bool:
