@@ -38,6 +38,7 @@ import attrs
 from nvir.analysis.affine import Affine, AffineForms
 from nvir.analysis.induction import InductionVariable, constant_of
 from nvir.ir import Block, Form, Instruction, Loop, OpKind, Param, SymbolOffset, Value, Variable
+from nvir.ir.opcodes.form import lanes
 
 GENERIC, UNKNOWN = "", "?"
 
@@ -474,11 +475,6 @@ def _size(i: Instruction) -> int | None:
     if f.type is None or f.name == "unknown":
         return None
     return max(f.type.bits // 8, 1) * lanes(f)
-
-
-def lanes(f: Form) -> int:
-    """How many numbers a vector access moves; 1 of any other operation."""
-    return next((int(m[1:]) for m in f.mods if m[0] == "v" and m[1:].isdigit()), 1)
 
 
 def _window(space: str) -> str:

@@ -24,7 +24,6 @@ from types import MappingProxyType
 
 import attrs
 
-from nvir.analysis.alias import lanes
 from nvir.analysis.induction import (
     comparison,
     constant_of,
@@ -36,6 +35,7 @@ from nvir.ir import Form, OpKind
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
+from nvir.ir.opcodes.form import lanes
 
 MOST_COPIES = 64  # of a body that are looked for in a loop without a remainder
 CONDITIONS = 8  # of a branch that are looked at

@@ -344,6 +344,11 @@ def _addresses(part: str, first: int) -> list[tuple[int, int]]:
 
 
 @functools.cache
+def lanes(f: Form) -> int:
+    """How many numbers a vector access moves; 1 of any other operation."""
+    return next((int(m[1:]) for m in f.mods if m[0] == "v" and m[1:].isdigit()), 1)
+
+
 def misfit_operands(f: Form) -> str | None:
     """How the operands of a form differ from those of its row: too few, too many, no address."""
     if f.op is UNKNOWN or f.is_call or f.op.pseudo:

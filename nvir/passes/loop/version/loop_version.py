@@ -31,7 +31,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from nvir.analysis.alias import AliasAnalysis, lanes
+from nvir.analysis.alias import AliasAnalysis
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import TripCount, constant_of, trip_count
 from nvir.ir.block import Block
@@ -40,6 +40,7 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.opcodes import OpKind
+from nvir.ir.opcodes.form import lanes
 from nvir.ir.values import Value
 from nvir.passes.context import Context
 from nvir.passes.loop import region
