@@ -37,7 +37,7 @@ import attrs
 
 from nvir.analysis.affine import Affine, AffineForms
 from nvir.analysis.induction import InductionVariable, constant_of
-from nvir.ir import Block, Form, Instruction, Loop, OpKind, Param, SymbolOffset, Value, Variable
+from nvir.ir import Block, Instruction, Loop, OpKind, Param, SymbolOffset, Value, Variable
 from nvir.ir.opcodes.form import lanes
 
 GENERIC, UNKNOWN = "", "?"
