@@ -380,3 +380,27 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
     got = [int.from_bytes(out[2 * k : 2 * k + 2].tobytes(), "little", signed=True)
            for k in range(8)]
     assert got == [int(v) for v in values.tolist()]
+
+
+@pytest.mark.parametrize(("at", "least", "size"), [
+    ("getelementptr (i8, ptr addrspacecast (ptr addrspace(1) @g to ptr), i64 12)", 0, 28),
+    ("getelementptr (i8, ptr addrspacecast (ptr addrspace(1) @g to ptr), i64 44)", 0, 0),
+    ("addrspacecast (ptr addrspace(1) @e to ptr)", 0, -1), ("%p", 0, -1), ("%p", 1, 0),
+])
+def test_sizes_of_objects(at, least, size):
+    text = ptx("@g = addrspace(1) global [10 x i32] zeroinitializer\n"
+               "@e = external addrspace(1) global [10 x i32]\n"
+               "declare i64 @llvm.objectsize.i64.p0(ptr, i1, i1, i1)\n"
+               "define i64 @f(ptr %p) {\n  %r = call i64 @llvm.objectsize.i64.p0(ptr "
+               f"{at}, i1 {least}, i1 0, i1 0)\n  ret i64 %r\n}}")
+    assert f"[func_retval0], {size};" in text
+
+
+def test_the_size_of_stack_memory():
+    text = ptx("declare i64 @llvm.objectsize.i64.p0(ptr, i1, i1, i1)\n"
+               "define void @u(ptr %p) {\n  ret void\n}\n"
+               "define i64 @f(i32 %n) {\n  %a = alloca [32 x i8]\n"
+               "  %q = getelementptr i8, ptr %a, i64 12\n  call void @u(ptr %q)\n"
+               "  %r = call i64 @llvm.objectsize.i64.p0(ptr %q, i1 0, i1 0, i1 0)\n"
+               "  ret i64 %r\n}")
+    assert "[func_retval0], 20;" in text

@@ -25,6 +25,7 @@ import attrs
 from nvir.ir import floats
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes import OpKind
+from nvir.ir.opcodes.evaluate_calls import folded, saturated
 from nvir.ir.opcodes.form import Form
 from nvir.ir.types import IMM, FloatType, IntType, ScalarType, Type
 from nvir.ir.values import Constant, Value, constant, integer
@@ -190,7 +191,8 @@ def _evaluate_nvvm(i: Instruction, known: Mapping[Value, int]) -> int | None:
     name, to = i.form.name, i.type
     if name == "select":
         return _select(i, known)
-    if not isinstance(to, IntType | FloatType) or not i.form.pure or not i.operands:
+    if not isinstance(to, IntType | FloatType) or not i.operands or not (
+            i.form.pure or i.form.is_call):
         return None
     values = []
     for v in i.operands:
@@ -199,6 +201,8 @@ def _evaluate_nvvm(i: Instruction, known: Mapping[Value, int]) -> int | None:
             return None
         values.append(c & ((1 << v.type.bits) - 1))
     of = i.operands[0].type
+    if i.form.is_call:
+        return _call(i, of, to, values)
     if isinstance(of, IntType) and isinstance(to, IntType):
         return fold_integers(i.form, of.bits, values, to.bits)
     if _keeps_bits(i.form):
@@ -213,6 +217,17 @@ def _select(i: Instruction, known: Mapping[Value, int]) -> int | None:
         return None
     chosen = bits_of(a if c & 1 else b, known, None)
     return None if chosen is None else chosen & ((1 << i.type.bits) - 1)
+
+
+def _call(i: Instruction, of: Type, to: Type, values: list[int]) -> int | None:
+    """An intrinsic of floats."""
+    name = str(getattr(i.aux.callee, "name", ""))
+    source = _NVVM_FORMATS.get(of.name)
+    if source is None or not name.startswith("llvm.") or "afn" in i.form.mods:
+        return None
+    if name.startswith(("llvm.fptosi.sat.", "llvm.fptoui.sat.")) and isinstance(to, IntType):
+        return saturated(floats.number(source, values[0]), name[9] == "s", to.bits)
+    return folded(name.split(".")[1], source, values) if of is to else None
 
 
 def _keeps_bits(f: Form) -> bool:

@@ -18,7 +18,7 @@ from typing import Literal
 import attrs
 
 from nvir.analysis.addresses import split_indices
-from nvir.ir import Argument, Instruction, OpKind, PointerType, Type, Value, Variable
+from nvir.ir import Argument, Constant, Instruction, OpKind, PointerType, Type, Value, Variable
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.nvvm_values import ConstantExpr
 from nvir.passes.select.abi import attribute
@@ -68,6 +68,25 @@ def alignment(p: Value, said: int = 1) -> int:
     own = _object_alignment(at.base)
     low = own | at.offset | at.stride
     return max(said, low & -low)
+
+
+def bytes_left(p: Value) -> int | None:
+    """The bytes of an object from an address of it on, where both are known."""
+    at = place(p)
+    if at.stride:
+        return None
+    base = at.base
+    if isinstance(base, Instruction) and base.form.name == "alloca":
+        count = base.operands[0]
+        if not isinstance(count, Constant):
+            return None
+        size = size_of(base.aux[0]) * int(count.value or 0)
+    elif isinstance(base, Variable) and base.linkage in ("", "internal", "private", "visible") and (
+            base.init is not None):
+        size = size_of(base.value_type)
+    else:
+        return None
+    return size - at.offset if 0 <= at.offset <= size else 0
 
 
 def raise_alignment(p: Value) -> None:

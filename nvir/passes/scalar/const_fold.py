@@ -175,7 +175,7 @@ class Lattice:
         if f.terminator:
             return _LEAVES
         if f.op.level == "nvvm":
-            return _CHOOSES if f.name == "select" else _PLAIN if f.pure else _NEVER
+            return _CHOOSES if f.name == "select" else _PLAIN if f.pure or f.is_call else _NEVER
         if not f.pure or f.n_results != 1 or f.carry_in or f.carry_out:
             return _NEVER
         if f.op.fold is None and not (self.approximate and f.name in APPROXIMATE):

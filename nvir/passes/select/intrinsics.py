@@ -10,6 +10,7 @@ import attrs
 from nvir.ir import PRED, Constant, Instruction, SpecialRegister, Type, Value, form
 from nvir.ir.intrinsics import Intrinsic, find, is_packed, mismatch, registers_of
 from nvir.ir.layout import align_of
+from nvir.passes.aggregate.objects import bytes_left
 from nvir.passes.select.lanes import Rule, Scalar, by_element, element
 from nvir.passes.select.parts import count, parts
 from nvir.passes.select.rules import bits, copies, mathematics, wide
@@ -201,9 +202,13 @@ def _number(answer: str) -> Rule:
 
 
 def _object_size() -> Rule:
-    """Unknown: 0 where the least is asked for, else all ones."""
+    """What is left of a known object behind the address; unknown, 0 where the least is asked for,
+    else all ones."""
 
     def rule(s: Selector, i: Instruction) -> Parts:
+        known = bytes_left(i.operands[0])
+        if known is not None:
+            return _number(str(known))(s, i)
         least = i.operands[1]
         return _number("0" if isinstance(least, Constant) and least.value else "-1")(s, i)
 
