@@ -325,7 +325,7 @@ def test_command_refuses_a_bad_profile_file(tmp_path):
     bad.write_text('{"extends": "sm_80", "occupancy": {"warp_size": -1}}')
     done = run("--regs", "40", "--block", "256", "--profile", str(bad))
     assert done.exit_code == 1
-    assert f"{bad}: error: profile key occupancy.warp_size: less than 1: -1" in done.output
+    assert f"{bad}:1:36: error: profile key occupancy.warp_size: less than 1: -1" in done.output
 
 
 def test_command_json_has_the_same_figures():
