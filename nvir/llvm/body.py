@@ -127,10 +127,21 @@ class DefinitionReader(Grammar):
                 self.reader.stopped(e)
                 self._forget(start)
                 self.k = self.text.resume(e, start)
+                while e.unsupported and self.k < end and self._goes_on():
+                    self.k = self.text.next_line(self.k)
             if self.k > end and not self.broken:
                 self.broken = True
                 self.reader.stopped(Stop("the instruction runs into the end of the body", end))
         self._finish(end)
+
+    def _goes_on(self) -> bool:
+        """Whether the line at `k` begins no instruction or label: `to label %a unwind label %b`."""
+        token = self.t[self.k]
+        begins = token in METHODS or token in _NOT_DONE or token[0] == "#"
+        return not (begins or token[-1] == ":" or self.t[self.k + 1] == "=")
+
+    def stopped(self, e: Stop) -> None:
+        self.reader.stopped(e)
 
     def _forget(self, start: int) -> None:
         """What a broken line would have defined is not an error again."""
@@ -279,7 +290,7 @@ class DefinitionReader(Grammar):
             return
         kind: Any = i.aux.callee if form.is_call else form
         key = (kind, i.type, *map(type_of, i._operands))
-        if key in self.good or VOID in key[2:]:  # void is what a broken line defines
+        if key in self.good or (self.broken and VOID in key[2:]):  # as a broken line defines it
             return
         wrong, remember = problem(i, self.function)
         if wrong:

@@ -175,7 +175,11 @@ def _bundles(b: DefinitionReader, f: Function | None) -> tuple[tuple[str, int], 
         elif tag.startswith("preserve_n_") and b.accept("i32"):
             out.append((tag, b.number()))
         else:
-            b.unsupported(f"the operand bundle {tag[:60]} of a call", at)
+            b.passes_over(f"the operand bundle {tag[:60]} of a call", at)
+            while b.t[b.k] != ")":
+                b.typed()
+                if b.t[b.k] != ")":
+                    b.expect(",")
         b.expect(")")
         if b.t[b.k] == ",":
             b.k += 1

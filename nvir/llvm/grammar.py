@@ -34,7 +34,13 @@ SIMPLE: dict[str, ty.Type] = {
     "fp128": ty.FP128, "label": ty.LABEL, "metadata": ty.METADATA, "token": ty.TOKEN,
     "ptr": ty.pointer(), **{f"i{n}": ty.int_type(n) for n in (1, 8, 16, 32, 64, 128)},
 }
-_UNSUPPORTED_TYPES = ("x86_fp80", "ppc_fp128", "x86_mmx", "x86_amx", "target")
+# Types that nvir does not take, and what is read on with in their place.
+NOT_TAKEN: dict[str, ty.Type] = {
+    "x86_fp80": ty.FloatType("x86_fp80", 80, 63), "ppc_fp128": ty.FloatType("ppc_fp128", 128, 105),
+    "x86_mmx": ty.vector(ty.I64, 1), "x86_amx": ty.vector(ty.I32, 256),
+    "target": ty.vector(ty.I64, 2),
+}
+_PLACES = ("blockaddress", "dso_local_equivalent", "no_cfi", "ptrauth")
 UNSIZED = frozenset((ty.VOID, ty.LABEL, ty.METADATA, ty.TOKEN))  # of no value in memory
 _SCALARS = frozenset((ty.IntType, ty.FloatType, ty.PointerType))
 _MORE_TYPE = frozenset(("*", "addrspace", "("))
@@ -108,6 +114,14 @@ class Grammar:
 
     def unsupported(self, what: str, at: int | None = None) -> NoReturn:
         raise Stop(what, self.k if at is None else at, unsupported=True)
+
+    def passes_over(self, what: str, at: int) -> None:
+        """Tell of what nvir does not take; reading goes on here, for errors are told before it."""
+        self.stopped(Stop(what, at, unsupported=True))
+
+    def stopped(self, e: Stop) -> None:
+        """Note an error; reading goes on."""
+        raise NotImplementedError
 
     def expect(self, token: str) -> None:
         if self.t[self.k] != token:
@@ -293,10 +307,15 @@ class Grammar:
                 self.expect(">")
                 return ty.struct(body, packed=True)
             if self.t[self.k] == "vscale":
-                self.unsupported("a scalable vector")
+                self.passes_over("a scalable vector", self.k)
+                self.k += 1
+                self.expect("x")
             return self._sequence(ty.vector, ">", depth)
-        if token in _UNSUPPORTED_TYPES:
-            self.unsupported(f"the type {token}", at)
+        if token in NOT_TAKEN:
+            self.passes_over(f"the type {token}", at)
+            if token == "target":  # target("spirv.Image", …)
+                self.skip_brackets()
+            return NOT_TAKEN[token]
         return self.fail("a type", at)
 
     def named(self, token: str, at: int) -> ty.Type:
@@ -437,7 +456,7 @@ class Grammar:
             if not any(data):
                 return zero(t)
             return constant(t, tuple([constant(ty.I8, b - 256 if b > 127 else b) for b in data]))
-        if token in ("blockaddress", "dso_local_equivalent", "no_cfi", "ptrauth"):
+        if token in _PLACES:
             self.unsupported(f"the constant {token}", at)
         return self.fail(f"a constant of type {t}", at)
 

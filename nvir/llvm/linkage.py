@@ -33,6 +33,7 @@ LOCAL = ("private", "internal")
 _SEEN_OUTSIDE = frozenset(("hidden", "protected", "dllimport", "dllexport"))
 _POINTERS = ("getelementptr", "bitcast", "addrspacecast", "inttoptr")
 _CODE_MODELS = ("tiny", "small", "kernel", "medium", "large")
+_THREAD_MODELS = ("localdynamic", "initialexec", "localexec")
 _COMDATS = ("any", "exactmatch", "largest", "nodeduplicate", "noduplicates", "samesize")
 
 
@@ -46,11 +47,9 @@ class SymbolReader(Grammar):
     initialisers: list[tuple[Variable, int]]
     bodies: list[tuple[Function, list[str], int, int]]
 
+    not_taken: set[str]
     weak_aliases: set[str]
     attached: list[int]
-
-    def stopped(self, e: Stop) -> None:
-        raise NotImplementedError
 
     def words(self, places: range = range(7)) -> tuple[str, set[str]]:
         """The linkage and the other words before a type, as many as may stand here."""
@@ -71,7 +70,12 @@ class SymbolReader(Grammar):
             if place == 0:
                 linkage = token
             elif token == "thread_local":
-                self.unsupported("a thread_local variable")
+                self.passes_over("a thread_local variable", self.k)
+                self.not_taken.add(self.t[self.start])
+                if self.t[self.k + 1] == "(":
+                    if self.t[self.k + 2] not in _THREAD_MODELS:
+                        self.fail("a model such as 'initialexec'", self.k + 2)
+                    self.k += 3
             seen.add(token)
             self.k += 1
 
@@ -115,7 +119,7 @@ class SymbolReader(Grammar):
             if "dllimport" in words and linkage != "available_externally":
                 raise Stop("'dllimport' stands before a definition", at)
             self.initialisers.append((v, self.k))
-            self._skip_constant()
+            self.skip_constant()
         self._variable_properties(v, token)
         self.add(token, v, at)
         self.module.add_global(v)
@@ -136,7 +140,7 @@ class SymbolReader(Grammar):
         at = self.k
         if not isinstance(self._aliasee_type(), PointerType):
             raise Stop("an alias is a pointer", at)
-        self._skip_constant()
+        self.skip_constant()
         while self.accept(","):
             self.expect("partition")
             self.string()
@@ -221,7 +225,7 @@ class SymbolReader(Grammar):
         alias.aux = {"alias": f}
         self.module.add_function(alias)
 
-    def _skip_constant(self) -> None:
+    def skip_constant(self) -> None:
         """Pass over an initialiser: one token or word, brackets behind it."""
         token = self.t[self.k]
         if token in STARTERS or token in (",", END) or self.t[self.k + 1] == "=":
@@ -229,7 +233,7 @@ class SymbolReader(Grammar):
         if token in ("{", "[", "<"):
             self.skip_brackets()
             return
-        self.k += 1
+        self.k += 1 + (token in ("dso_local_equivalent", "no_cfi"))
         while self.t[self.k] in FLAGS or self.t[self.k] == "inrange":
             self.k += 1
             if self.t[self.k - 1] == "inrange":

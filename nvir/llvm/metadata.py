@@ -78,7 +78,7 @@ class Metadata(Grammar):
     def __init__(self, grammar: Grammar, module: Module) -> None:
         super().__init__(grammar.text)
         self.share(grammar)
-        self.module = module
+        self.module, self.owner = module, grammar
         self.places: dict[str, int] = {}  # token of a node → where its content begins
         self.lists: dict[str, tuple[int, list[str]]] = {}
         self._nodes: dict[str, Any] = {}
@@ -86,6 +86,9 @@ class Metadata(Grammar):
         self._files: dict[tuple[str, str], int] = {}
         self._kept: list[Any] = []  # nodes known by their `id`
         self._aliasing: dict[tuple[bool, int], str | None] = {}  # by nodes, which stay
+
+    def stopped(self, e: Stop) -> None:
+        self.owner.stopped(e)
 
     # ------------------------------------------------------------ reading
 

@@ -4,6 +4,7 @@ Method   Tokens first (lexer.py). Then three sweeps: over the top level, which m
          and notes where initialisers, metadata and bodies begin; over attributes,
          annotations and initialisers; over bodies (body.py). Each entity and each
          line stands for itself, so all errors of a file are told at once.
+         What nvir does not take is passed over, and named if nothing else is wrong.
 Cost     Linear; about seven times what LLVM's own parser takes (benchmarks/llvm_text.py).
 
 Taken although LLVM 19 refuses them: decimals of seven digits and an exponent that are not exact in
@@ -51,7 +52,7 @@ from nvir.llvm.calls import SILENT, convention, opaque_name
 from nvir.llvm.datalayout import layout_problem, pointer_bits
 from nvir.llvm.expand.signatures import lone_problem
 from nvir.llvm.expand.upgrade import upgrade_declaration
-from nvir.llvm.grammar import UNSIZED, opaque_in
+from nvir.llvm.grammar import NOT_TAKEN, UNSIZED, opaque_in
 from nvir.llvm.lexer import Stop, Text, name_in
 from nvir.llvm.linkage import BEFORE_FUNCTIONS, STARTERS, TOO_FAR, SymbolReader, symbol_name
 from nvir.llvm.metadata import Metadata, launch_attributes
@@ -76,8 +77,8 @@ def read_ll(text_or_path: str | bytes | os.PathLike[str]) -> Module:
     """The module that LLVM text holds, of level `nvvm`.
 
     A path-like is a path; a string with a newline is text, another one a path; bytes are text.
-    Raises ParseError with every error of the file, Unsupported for what nvir does not
-    take, TypeError for other arguments.
+    Raises ParseError with every error of the file, Unsupported where its only fault is what nvir
+    does not take, TypeError for other arguments.
     """
     text, file = _text_of(text_or_path)
     with bulk():
@@ -121,6 +122,7 @@ class _ModuleReader(SymbolReader):
         self.good = set(GOOD)  # combinations of form and types found good
         self.errors: list[Diagnostic] = []
         self.unsupported_at: Diagnostic | None = None
+        self.not_taken = {*NOT_TAKEN, "vscale"}  # words and names of what nvir does not take
         self.aliases: dict[str, tuple[int, str]] = {}
         self.weak_aliases: set[str] = set()
         self.attached: list[int] = []  # nodes at symbols
@@ -165,6 +167,7 @@ class _ModuleReader(SymbolReader):
                                 lambda i: self.text.first[i.line - 1])
             except Stop as e:
                 self.stopped(e)
+        self._drop_what_follows()
         for token, at in self.struct_uses.items():
             if token not in self.defined and not self.errors:
                 self.stopped(Stop(f"use of undefined type '{token}'", at))
@@ -178,12 +181,12 @@ class _ModuleReader(SymbolReader):
         for token, at in self.comdats.items():
             if token not in self.defined_comdats:
                 self.stopped(Stop(f"use of undefined comdat '{token}'", at))
-        self.errors.sort(key=lambda d: d.line)
         d = self.unsupported_at
-        if d is not None and not (self.errors and self.errors[0].line <= d.line):
-            raise Unsupported(d.message, place=d)  # later errors may follow from it
+        self._drop_what_follows()
         if self.errors:
-            raise ParseError(self.errors)
+            raise ParseError(sorted(self.errors, key=lambda d: d.line))
+        if d is not None:
+            raise Unsupported(d.message, place=d)
         for f in [f for f in self.module.functions if f.name in self.expanded - self.kept]:
             self.module.functions.remove(f)
             self.module.order.remove(f)
@@ -192,6 +195,17 @@ class _ModuleReader(SymbolReader):
             restore(self.module, read_ll)
         self.module.lines = self.text.file, self.text.lines
         return self.module
+
+    def _drop_what_follows(self) -> None:
+        """Drop errors that may follow from what nvir does not take: their lines name it."""
+        if self.unsupported_at is None:
+            return
+        first, t = self.text.first, self.t
+        lost = {s for token, s in self.structs.items() if token in self.not_taken}
+        names = self.not_taken.union(
+            token for token, s in self.structs.items() if lost.intersection(types_in([s])))
+        self.errors = [d for d in self.errors if t[first[d.line - 1]] == "target"
+                       or names.isdisjoint(t[first[d.line - 1] : first[d.line]])]
 
     def _names(self) -> None:
         """Hold names to have no NUL."""
@@ -212,6 +226,9 @@ class _ModuleReader(SymbolReader):
                 self._entity(t[start])
             except Stop as e:
                 self.stopped(e)
+                if e.unsupported:
+                    line = t[start : self.text.next_line(start)]
+                    self.not_taken.update([x for x in line if x[0] == "@"][:1] or line[:1])
                 self._resume(max(e.at - e.behind, start), start)
 
     def _resume(self, at: int, start: int) -> None:
@@ -310,9 +327,9 @@ class _ModuleReader(SymbolReader):
         if wrong:
             raise Stop(wrong, at)
         if word == "triple" and text and not text.startswith("nvptx"):
-            self.unsupported(f"the target {text}", at)
+            self.passes_over(f"the target {text}", at)
         if text.startswith("nvptx-") if word == "triple" else pointer_bits(text) == 32:
-            self.unsupported("a 32-bit target, for ptxas takes 64-bit addresses alone", at)
+            self.passes_over("a 32-bit target, for ptxas takes 64-bit addresses alone", at)
         self.aux[word] = text
 
     def _struct(self, token: str) -> None:
@@ -553,7 +570,9 @@ class _ModuleReader(SymbolReader):
             elif token == "align":
                 self.alignment()
             elif token in ("prefix", "prologue", "personality"):
-                self.unsupported(f"{token} data of a function", at)
+                self.passes_over(f"{token} data of a function", at)
+                self.type()
+                self.skip_constant()
             elif here == _METADATA:
                 self.attached_node()
 

@@ -60,6 +60,53 @@ def test_what_is_not_supported_is_named_and_not_what_follows_from_it(text: str, 
         nvir.read_ll(text)
 
 
+NOT_TAKEN = """declare i32 @z.personality(...)
+@z.thread = thread_local(localexec) global i32 77
+%z.long = type { x86_fp80, [9 x i32] }
+declare <vscale x 4 x i32> @llvm.smax.nxv4i32(<vscale x 4 x i32>, <vscale x 4 x i32>)
+declare ptr @llvm.threadlocal.address.p0(ptr nonnull)
+define i64 @z.f(ptr %p) personality ptr @z.personality {
+  %a = call ptr @llvm.threadlocal.address.p0(ptr @z.thread)
+  %e = getelementptr [4 x %z.long], ptr %p, i64 77, i32 3
+  %l = load x86_fp80, ptr %e
+  %m = fadd x86_fp80 %l, 0xK3FFF8000000000000000
+  %i = invoke i64 @z.f(ptr %a) [ "deopt"(i32 10, ptr null) ]
+          to label %ok unwind label %bad
+ok:
+  ret i64 %i
+bad:
+  %lp = landingpad { ptr, i32 }
+          cleanup
+  resume { ptr, i32 } %lp
+}
+define <vscale x 4 x i32> @z.v(<vscale x 4 x i32> %v) prefix i32 123 {
+  %b = call <vscale x 4 x i32> @llvm.smax.nxv4i32(<vscale x 4 x i32> %v,
+      <vscale x 4 x i32> zeroinitializer)
+  %i = insertelement <vscale x 4 x i32> %b, i32 77, i32 9
+  ret <vscale x 4 x i32> %i
+}
+"""
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_errors_are_told_beside_what_is_not_supported(before: bool) -> None:
+    with pytest.raises(Unsupported, match="thread_local"):
+        nvir.read_ll(NOT_TAKEN)
+    count = 0
+    for kind, text in KINDS.items():
+        try:
+            nvir.read_ll(text)
+        except ParseError as alone:
+            with pytest.raises(ParseError) as e:
+                nvir.read_ll(NOT_TAKEN + text if before else f"{text}\n{NOT_TAKEN}")
+            line = alone.errors[0].line + before * NOT_TAKEN.count("\n")
+            assert any(d.line == line for d in e.value.errors), kind
+            count += 1
+        except NvirError:
+            pass
+    assert count > 900
+
+
 @pytest.mark.skipif(shutil.which("llvm-as-19") is None, reason="llvm-as-19 is not installed")
 @pytest.mark.parametrize("kind", KINDS)
 def test_llvm_refuses_it_too(kind: str) -> None:

@@ -77,8 +77,8 @@ _row("DIMacro", "type:mac! line:u32 name:text! value:text")
 _row("DIMacroFile", "type:mac line:u32 file:node! nodes:node")
 _row("DIModule", "scope:node! name:text! configMacros:text includePath:text apinotes:text "
      "line:u32 isDecl:bool file:node isysroot:text sysroot:text")
-_row("DITemplateTypeParameter", "name:text type:node! isDefault:bool")
-_row("DITemplateValueParameter", "tag:tag name:text type:node isDefault:bool value:node!")
+_row("DITemplateTypeParameter", "name:text type:node! defaulted:bool")
+_row("DITemplateValueParameter", "tag:tag name:text type:node defaulted:bool value:node!")
 _row("DIGlobalVariable", "name:text- scope:node linkageName:text file:node line:u32 type:node "
      "isLocal:bool isDefinition:bool templateParams:node declaration:node align:u32 "
      "annotations:node")
