@@ -158,6 +158,12 @@ def div(f: Format, a: int, b: int, mode: str = "rn") -> int | None:
     return rounded(Fraction(x) / Fraction(y), f, mode)
 
 
+def rem(f: Format, a: int, b: int) -> int | None:
+    """What is left of a divided by b, with the sign of a; exact."""
+    x, y = number(f, a), number(f, b)
+    return None if math.isinf(x) or y == 0 else pattern(f, math.fmod(x, y))
+
+
 def sqrt(f: Format, a: int, mode: str = "rn") -> int | None:
     from fractions import Fraction
 

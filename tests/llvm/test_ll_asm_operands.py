@@ -146,3 +146,45 @@ declare void @llvm.nvvm.wgmma.wait_group.sync.aligned(i64)
     nvir.run_passes(module, preset(3), verify=True)
     between = nvir.print_ptx(module).split("wgmma.mma_async")[1]
     assert "mov" not in between
+
+
+VECTORS = """define ptx_kernel void @k(ptr %i, ptr %o) {
+  %h = load <2 x i16>, ptr %i
+  %b = load <4 x i8>, ptr %i
+  %c = call i32 asm "xor.b32 $0, $1, $2;", "=r,r,r"(<2 x i16> %h, <4 x i8> <i8 1, i8 2, i8 3, i8 4>)
+  %d = call { <2 x i16>, i32, <4 x i8> } asm "not.b32 $0, $3; mov.b32 $1, $4; mov.b32 $2, $3;",
+    "=r,=r,=r,r,2"(<4 x i8> %b, <4 x i8> %b)
+  %e = call <2 x half> asm "mov.b32 $0, $1;", "=r|=r,r|n"(i32 7)
+  %d0 = extractvalue { <2 x i16>, i32, <4 x i8> } %d, 0
+  %d2 = extractvalue { <2 x i16>, i32, <4 x i8> } %d, 2
+  store i32 %c, ptr %o
+  %p1 = getelementptr i32, ptr %o, i32 1
+  store <2 x i16> %d0, ptr %p1
+  %p2 = getelementptr i32, ptr %o, i32 2
+  store <4 x i8> %d2, ptr %p2
+  %p3 = getelementptr i32, ptr %o, i32 3
+  store <2 x half> %e, ptr %p3
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("level", [0, 3])
+def test_a_vector_is_in_one_register(level):
+    module = nvir.read_ll(VECTORS)
+    run_passes(module, preset(level), verify=True)
+    out = np.zeros(4, np.uint32)
+    nvir.launch(module, "k", 1, 1, [np.array([0x12345678], np.uint32), out])
+    assert [*map(hex, out)] == [hex(0x12345678 ^ 0x04030201),
+                                hex(0xEDCBA987), "0x12345678", "0x7"]
+
+
+@pytest.mark.parametrize("call", [
+    'call i32 asm "mov.b32 $0, $1;", "=r,r"(<4 x i16> zeroinitializer)',
+    'call <3 x i8> asm "mov.b32 $0, $1;", "=r,r"(i32 1)',
+])
+def test_a_vector_that_fits_no_register_is_refused(call):
+    t = call.split(" asm")[0].removeprefix("call ")
+    module = nvir.read_ll(f"define {t} @f() {{\n  %r = {call}\n  ret {t} %r\n}}\n")
+    with pytest.raises(nvir.Unsupported, match="inline assembly"):
+        run_passes(module, preset(1))

@@ -25,7 +25,7 @@ import attrs
 from nvir.ir import floats
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.evaluate_calls import folded, saturated
+from nvir.ir.opcodes.evaluate_calls import folded, nan, nan_in, plain_name, saturated
 from nvir.ir.opcodes.form import Form
 from nvir.ir.types import IMM, FloatType, IntType, ScalarType, Type
 from nvir.ir.values import Constant, Value, constant, integer
@@ -180,6 +180,7 @@ _NVVM_FORMATS = {
 }
 _ARITHMETIC: dict[str, Callable[..., int | None]] = {
     "fadd": floats.add, "fsub": floats.sub, "fmul": floats.mul, "fdiv": floats.div,
+    "frem": floats.rem,
 }
 _ORDERED: dict[str, Callable[[float, float], bool]] = {
     "eq": lambda a, b: a == b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
@@ -227,7 +228,7 @@ def _call(i: Instruction, of: Type, to: Type, values: list[int]) -> int | None:
         return None
     if name.startswith(("llvm.fptosi.sat.", "llvm.fptoui.sat.")) and isinstance(to, IntType):
         return saturated(floats.number(source, values[0]), name[9] == "s", to.bits)
-    return folded(name.split(".")[1], source, values) if of is to else None
+    return folded(plain_name(name), source, values) if of is to else None
 
 
 def _keeps_bits(f: Form) -> bool:
@@ -257,7 +258,7 @@ class _Plain:
 
 
 def _fold_floats(f: Form, of: Type, to: Type, values: list[int]) -> int | None:
-    """Rows whose operands or results are floats; NaN and poison are left alone."""
+    """Rows whose operands or results are floats; what is poison is left alone."""
     name, source, result = f.name, _NVVM_FORMATS.get(of.name), _NVVM_FORMATS.get(to.name)
     if source is None:
         if result is None or f.kind is not OpKind.CONVERT:
@@ -268,11 +269,12 @@ def _fold_floats(f: Form, of: Type, to: Type, values: list[int]) -> int | None:
         return floats.rounded(n, result) if n else 0
     x = floats.number(source, values[0])
     if f.kind is OpKind.CONVERT and result is not None:
-        return floats.pattern(result, x)
+        return floats.pattern(result, x) if x == x else nan_in(source, values[0], result)
     if name == "fneg":
-        return values[0] ^ source.sign if x == x else None
+        return values[0] ^ source.sign
     if name in _ARITHMETIC:
-        return _ARITHMETIC[name](source, *values)
+        made = _ARITHMETIC[name](source, *values)
+        return nan(source, values) if made is None else made
     if name == "fcmp":
         return _compare(f, x, floats.number(source, values[1]))
     if f.kind is OpKind.CONVERT and isinstance(to, IntType) and math.isfinite(x):

@@ -15,7 +15,8 @@ Needs    SSA.
 Keeps    undefined values: they may be anything, but not two things. Values that asynchronous
          operations hold in place.
 Leaves   moves to copy-prop, dead code to dce.
-Skips    phis of more than 64 entries (each look at one costs its entries). NaNs. Vectors.
+Skips    phis of more than 64 entries (each look at one costs its entries). Vectors. NaNs of PTX,
+         which are the machine's; at nvvm, where LLVM leaves open which comes out, they are LLVM's.
 Cost     linear: each value falls twice at most, and each fall costs its uses.
 Source   Wegman, Zadeck, "Constant Propagation with Conditional Branches", TOPLAS 13(2), 1991.
 """

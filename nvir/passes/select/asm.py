@@ -7,7 +7,7 @@ operands (`$0` … stand for `$asm0` …), and the instructions are moved to the
 
 What that takes: any statements with registers of their own in braces, predicates, guards and
 labels, constraints c h r l q f d (and b, a predicate), literals n and i, tied operands, several
-outputs. An i128 (q) is put together before the statements and taken apart behind them.
+outputs. An i128 (q) or a vector is put together before the statements and taken apart behind them.
 A volatile block or one that clobbers memory keeps its place by what its statements are: stores,
 barriers and unknown mnemonics do not move; a volatile one of pure arithmetic may. Each instruction
 is marked `asm` in `function.marks`, the first and last also `asm begin` and `asm end`.
@@ -27,9 +27,26 @@ from nvir.ir.clone import clone_function
 from nvir.ir.module import capability
 from nvir.ir.nvvm_values import InlineAsm
 from nvir.ir.symbols import Variable
-from nvir.ir.types import B16, B32, B64, B128, F32, F64, PRED, IntType, PointerType, ScalarType
-from nvir.passes.select.parts import RegisterPart, parts
-from nvir.passes.select.rules.convert import extended, resize
+from nvir.ir.types import (
+    B16,
+    B32,
+    B64,
+    B128,
+    F32,
+    F64,
+    PRED,
+    VOID,
+    IntType,
+    PointerType,
+    ScalarType,
+    StructType,
+    Type,
+    VectorType,
+    int_type,
+)
+from nvir.passes.select.lanes import element
+from nvir.passes.select.parts import parts
+from nvir.passes.select.rules.convert import extended, recast, resize
 from nvir.passes.select.selector import Parts, Selector
 
 _CLASSES: dict[str, ScalarType] = {
@@ -45,9 +62,9 @@ _HEAD = ".version {}.{}\n.target {}\n.address_size 64\n"
 def inline(s: Selector, i: Instruction, asm: InlineAsm) -> Parts:
     """The parts of the results of an inline assembly call."""
     outputs, inputs = _constraints(s, asm, i.operands)
-    shape = parts(i.type)
-    count = len(outputs) + outputs.count(B128)
-    if count != len(shape) or len(inputs) != len(i.operands):
+    made_of = () if i.type is VOID else (
+        i.type.elements or () if isinstance(i.type, StructType) else (i.type,))
+    if len(made_of) != len(outputs) or len(inputs) != len(i.operands):
         raise s.fail(f'inline assembly with constraints "{asm.constraints}"')
     if B128 in outputs or "q" in inputs:
         _need_wide(s)
@@ -60,7 +77,7 @@ def inline(s: Selector, i: Instruction, asm: InlineAsm) -> Parts:
         if B128 in (tied, _CLASSES.get(letter)):
             x: Value = _joined(s, v)
         else:
-            x = s.pointer(v) if isinstance(v.type, PointerType) else s.one(v)
+            x = s.pointer(v) if isinstance(v.type, PointerType) else _one(s, v)
         if tied is not None:
             type, names[k] = tied, f"%asm{int(letter)}"
             incoming = f"%asmin{k}"
@@ -77,7 +94,8 @@ def inline(s: Selector, i: Instruction, asm: InlineAsm) -> Parts:
     text = _PLACE.sub(lambda m: _replacement(m, names), asm.template)
     body = _read(s, asm, text, outputs, given, copies)
     made = _splice(s, body, [v for _, _, v in given], i)
-    return _results(s, made, outputs, shape)
+    return tuple(x for v, t, of in zip(made, outputs, made_of, strict=True)
+                 for x in _result(s, v, t, of))
 
 
 def _need_wide(s: Selector) -> None:
@@ -88,20 +106,26 @@ def _need_wide(s: Selector) -> None:
     target.version = max(target.version, _WIDE_VERSION)
 
 
-def _results(s: Selector, made: Parts, outputs: list[ScalarType],
-             shape: tuple[RegisterPart, ...]) -> Parts:
-    """The parts that the results of a call have, of the registers that the statements leave."""
-    left = iter(shape)
-    results: list[Value] = []
-    for x, t in zip(made, outputs, strict=True):
-        p = next(left)
-        if t is B128:
-            if (p.bits, next(left).bits) != (64, 64):
-                raise s.fail('a result of inline assembly with the constraint "=q" that is no i128')
-            results += s.ops("mov.b128", x, shape="{%s, %s}")
-        else:
-            results.append(resize(s, x, t.bits, p.reg.bits) if _differ(t, p.reg) else x)
-    return tuple(results)
+def _result(s: Selector, x: Value, t: ScalarType, of: Type) -> Parts:
+    """The parts of a result of type `of`, of the register that the statements leave."""
+    shape = parts(of)
+    if t is B128:
+        if [p.bits for p in shape] != [64, 64]:
+            raise s.fail('a result of inline assembly with the constraint "=q" that is no i128')
+        return tuple(s.ops("mov.b128", x, shape="{%s, %s}"))
+    if len(shape) == 1:
+        return (resize(s, x, t.bits, shape[0].reg.bits) if _differ(t, shape[0].reg) else x,)
+    if not isinstance(of, VectorType) or sum(p.bits for p in shape) != t.bits:
+        raise s.fail(f"a result of inline assembly of type {of} in {t.bits} bits")
+    return recast(s, (x,), int_type(t.bits), of)
+
+
+def _one(s: Selector, v: Value) -> Value:
+    """An operand in one register: the elements of a vector together."""
+    bits = element(v.type).bits * getattr(v.type, "count", 1)
+    if len(parts(v.type)) == 1 or not isinstance(v.type, VectorType) or bits not in (16, 32, 64):
+        return s.one(v)
+    return recast(s, s.use(v), v.type, int_type(bits))[0]
 
 
 def _joined(s: Selector, v: Value) -> Value:
@@ -114,6 +138,10 @@ def _joined(s: Selector, v: Value) -> Value:
 def _fitted(s: Selector, x: Value, v: Value, t: ScalarType) -> Value:
     """An integer in a register as wide as its constraint says."""
     if t is B128:
+        return x
+    if len(parts(v.type)) > 1:
+        if x.type.bits != t.bits and not isinstance(x, Constant):
+            raise s.fail(f"an operand of inline assembly of type {v.type} in {t.bits} bits")
         return x
     return extended(s, x, v.type, t.bits, "z") if _differ(t, parts(v.type)[0].reg) else x
 
