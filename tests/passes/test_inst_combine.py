@@ -152,6 +152,16 @@ MEMBERS = [
      "%r = extractelement <2 x ptr> %t, i32 %a; ret ptr %r", None),
     ("i32", "%t = insertelement <2 x i32> undef, i32 %a, i32 %b; "
      "%r = extractelement <2 x i32> %t, i32 0; ret i32 %r", None),
+    ("i1", "%t = bitcast i32 %a to <32 x i1>; "
+     "%r = extractelement <32 x i1> %t, i32 %b; ret i1 %r",
+     "%z = lshr i32 %a, %b; %r = trunc i32 %z to i1; ret i1 %r"),
+    ("i8", "%t = bitcast i32 %a to <4 x i8>; %n = zext i32 %b to i64; "
+     "%r = extractelement <4 x i8> %t, i64 %n; ret i8 %r",
+     "%n = shl i32 %b, 3; %z = lshr i32 %a, %n; %r = trunc i32 %z to i8; ret i8 %r"),
+    ("i16", "%t = bitcast i32 %a to <2 x i16>; "
+     "%r = extractelement <2 x i16> %t, i32 %b; ret i16 %r", None),
+    ("half", "%n = zext i32 %a to i64; %t = bitcast i64 %n to <4 x half>; "
+     "%r = extractelement <4 x half> %t, i32 %b; ret half %r", None),
     ("float", "%n = xor i1 %p, true; %r = select i1 %n, float %x, float %y; ret float %r",
      "%r = select i1 %p, float %y, float %x; ret float %r"),
     ("float", "%r = select i1 %p, float %x, float %x; ret float %r", "ret float %x"),

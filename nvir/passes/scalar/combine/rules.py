@@ -14,7 +14,7 @@ from nvir.analysis.promises import never_null
 from nvir.ir import Instruction, OpKind, Unsupported, nvvm_form
 from nvir.ir.floats import FORMATS, number
 from nvir.ir.nvvm import const, const_like
-from nvir.ir.types import I8, I32, I64, FloatType, IntType, PointerType, VectorType
+from nvir.ir.types import I8, I32, I64, FloatType, IntType, PointerType, Type, VectorType
 from nvir.ir.values import Constant, Undef, Value, constant, undef
 from nvir.passes.scalar.combine.rule_language import literal
 
@@ -236,11 +236,26 @@ def _lane(c: Combiner, v: Value, index: Constant) -> Value:
     return c.make("extractelement", (v, index), v.type.element)
 
 
+def _bits_at(c: Combiner, v: Value, index: Value, t: Type) -> Value | None:
+    """An element at any index of a number in more than two parts: the number shifted."""
+    of = v.operands[0] if _is(v, "bitcast") else v
+    size, whole = t.bits, of.type
+    if not (isinstance(whole, IntType) and isinstance(t, IntType) and whole.bits in (8, 16, 32, 64)
+            and size * 2 < whole.bits and size & (size - 1) == 0):
+        return None
+    if index.type is not whole:
+        cast = "zext" if index.type.bits < whole.bits else "trunc"
+        index = c.make(cast, (index,), whole)
+    if size > 1:
+        index = c.make("shl", (index, constant(whole, size.bit_length() - 1)), whole)
+    return c.make("trunc", (c.make("lshr", (of, index), whole),), t)
+
+
 def _element(c: Combiner, i: Instruction) -> Value | None:
     """The element of a vector that was put in."""
     v, index = i.operands
     if not isinstance(index, Constant):
-        return None
+        return _bits_at(c, v, index, i.type)
     for _ in range(MAX_CHAIN):
         if not isinstance(v, Instruction) or v.form.name != "insertelement":
             break
