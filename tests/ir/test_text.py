@@ -621,6 +621,15 @@ _WRONG = [  # what is said, and the kind of what is expected; then what is of th
 ]
 
 
+@pytest.mark.parametrize("result", ["", "]%r2", "% r2", "%r2 %r3"])
+def test_a_result_without_a_name_is_refused_whatever_was_read_before(result):
+    line = "  {}: b32 = add.s32 b32 undef, 5\n"
+    good = _SAID.format(head="", block="\n" + line.format("%r1").rstrip())
+    assert len(parse_ir(_HEAD + good)["k"].blocks[0].instructions) == 2
+    with pytest.raises(ParseError, match="<text>:4:"):
+        parse_ir(_HEAD + good.replace("%r1", result))
+
+
 @pytest.mark.parametrize(("where", "wrong", "expected", "right"), _WRONG, ids=lambda x: x[:24])
 def test_what_is_said_of_functions_and_blocks_is_of_its_kind(where, wrong, expected, right):
     said = {"head": "", "block": ""}

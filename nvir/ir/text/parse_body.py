@@ -29,8 +29,9 @@ from nvir.ir.values import Result, Symbol, Value, integer
 if TYPE_CHECKING:
     from nvir.ir.text.parse import _Reader
 
-_NAME = r'%(?:[\w$]+|"[^"]*")(?:~\d+)?'
+_NAME = r'%(?:[\w$]+(?:\.[\w$]+)*|"[^"]*")(?:~\d+)?'
 _RESULT = re.compile(rf"(_|{_NAME}): ?(\w+)", re.ASCII)
+_TOKEN = re.compile(rf"(?:_|{_NAME})\Z", re.ASCII)
 _LABEL = re.compile(r'\s*([\w$.]+|"[^"]*"):(?:\s*$|\s+(?=(?:pragmas|flags|loc|aux)\b))', re.ASCII)
 _HEAD = re.compile(
     r"\s*(?:@(!?)(" + _NAME + r"|pred (?:undef|-?\d+))\s+)?(volatile\s+)?([A-Za-z_][\w.:]*)"
@@ -143,7 +144,7 @@ class BodyParser:
         if eq:
             token, _, tname = left.strip().partition(": ")
             head, _, rest = right.partition(" ")
-            if token[:1] == "@":  # a symbol is no result
+            if not _TOKEN.match(token):  # a symbol is no result, nor is an empty name
                 return False
         else:
             token = tname = ""
@@ -374,7 +375,8 @@ class BodyParser:
                 raise BadDatum(f"no type is spelled '{name}'", self._col(name))
             types.append(t)
         lead = "%s".join(parts[::3])
-        if "%s" not in lead or not {"!", "-"}.isdisjoint(lead) or not SHAPE.match(lead):
+        closed = all(lead.count(a) == lead.count(b) for a, b in ("{}", "()"))
+        if not (closed and "%s" in lead and SHAPE.match(lead)) or set(lead) & set("!-[]"):
             raise BadDatum("expected results such as '%r1: b32'", 0)
         return parts[1::3], types, lead
 
