@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from typing import Any
+from typing import Any, NoReturn
 
 from nvir.ir import (
     LABEL,
@@ -216,7 +216,7 @@ class DefinitionReader(Grammar):
         method = METHODS.get(token)
         if method is None:
             if token in _NOT_DONE:
-                self.unsupported(f"the instruction {token}")
+                self._not_done(token)
             self.fail("an instruction")
         self.k += 1
         if self.current is None:
@@ -242,6 +242,28 @@ class DefinitionReader(Grammar):
             self.place(made)
         if t[self.k] == ",":
             self._attachments(made)
+
+    def _not_done(self, token: str) -> NoReturn:
+        """Tell of an instruction that nvir does not take; what it takes itself is to be right."""
+        at = self.k
+        self.k += 1
+        if token == "landingpad":
+            self.type()
+            if self.t[self.k] not in ("cleanup", "catch", "filter"):
+                self.fail("'cleanup', 'catch' or 'filter'")
+            if len(self.function.blocks) == (self.current is not None):
+                raise Stop(f"a {token} in the entry", at)
+        elif token == "invoke":
+            while self.k < self.extent[1] and self.t[self.k : self.k + 2] != ["to", "label"]:
+                self.k += 1
+            if self.t[self.k + 3] != "unwind":
+                self.fail("'unwind label'", self.k + 3)
+        elif token in ("indirectbr", "resume"):
+            v = self.typed()
+            if v.__class__ is not Forward and (
+                    v.type is VOID if token == "resume" else v.type.__class__ is not PointerType):
+                raise Stop(f"{token} of a {v.type}", at + 1)
+        self.unsupported(f"the instruction {token}", at)
 
     def place(self, i: Instruction) -> None:
         """Append to the current block; a terminator ends it."""

@@ -13,7 +13,12 @@ from nvir.ir.intrinsics import find, has_literals, mismatch
 from nvir.ir.nvvm_values import InlineAsm, Node, NvvmCall
 from nvir.llvm.attributes import NAMES, has
 from nvir.llvm.expand.accesses import access_of
-from nvir.llvm.expand.signatures import declaration_problem, is_known, literal_problem
+from nvir.llvm.expand.signatures import (
+    asks_for_operands,
+    declaration_problem,
+    is_known,
+    literal_problem,
+)
 from nvir.llvm.expand.upgrade import (
     OLDER_RESULTS,
     expansion_of,
@@ -100,9 +105,9 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
         _mismatch(b, f, result, operands, callee_at)
     if intrinsic and not fits and any(v.type is ty.VOID for v in operands):
         return undef(result)  # an operand is of a broken line
-    if intrinsic and not fits:
+    if intrinsic and not (fits and f in b.reader.by_types):
         # A declaration without a call may say anything.
-        wrong = declaration_problem(f) or literal_problem(f.name, operands)
+        wrong = (not fits and declaration_problem(f)) or literal_problem(f.name, operands)
         if wrong:
             raise Stop(f"a call of {f.name} {wrong}", callee_at)
     if intrinsic and expansion_of(f.name) is not None:
@@ -139,7 +144,7 @@ def _hold_to_row(b: DefinitionReader, f: Function, call: Instruction, at: int) -
         for v in call._operands:
             v.drop_use(call)
         raise Stop(f"a call of {f.name} {wrong}", at)
-    if row is None or not has_literals(row):
+    if not (asks_for_operands(f.name) if row is None else has_literals(row)):
         b.reader.by_types.add(f)
 
 
@@ -160,6 +165,9 @@ def fast_of(t: ty.Type, row: str, at: int) -> None:
         raise Stop(f"{row} of {t} with flags that are for floats", at)
 
 
+_ONCE = ("deopt", "gc-transition", "funclet", "cfguardtarget", "preallocated", "gc-live", "kcfi")
+
+
 def _bundles(b: DefinitionReader, f: Function | None) -> tuple[tuple[str, int], ...]:
     """`[ "preserve_n_data"(i32 4), … ]`: bundles of one number each are kept. Those of
     llvm.assume are promises, so leaving them out is sound; no others are known."""
@@ -167,6 +175,7 @@ def _bundles(b: DefinitionReader, f: Function | None) -> tuple[tuple[str, int], 
         return ()
     b.k += 1
     out: list[tuple[str, int]] = []
+    told: set[str] = set()
     while b.t[b.k] != "]":
         at, tag = b.k, b.string("an operand bundle's name")
         b.expect("(")
@@ -175,6 +184,9 @@ def _bundles(b: DefinitionReader, f: Function | None) -> tuple[tuple[str, int], 
         elif tag.startswith("preserve_n_") and b.accept("i32"):
             out.append((tag, b.number()))
         else:
+            if tag in told and tag in _ONCE:
+                raise Stop(f"'{tag}' stands twice at a call", at)
+            told.add(tag)
             b.passes_over(f"the operand bundle {tag[:60]} of a call", at)
             while b.t[b.k] != ")":
                 b.typed()

@@ -33,6 +33,7 @@ LOCAL = ("private", "internal")
 _SEEN_OUTSIDE = frozenset(("hidden", "protected", "dllimport", "dllexport"))
 _POINTERS = ("getelementptr", "bitcast", "addrspacecast", "inttoptr")
 _CODE_MODELS = ("tiny", "small", "kernel", "medium", "large")
+_KEPT = ("unnamed_addr", "externally_initialized", "thread_local")
 _THREAD_MODELS = ("localdynamic", "initialexec", "localexec")
 _COMDATS = ("any", "exactmatch", "largest", "nodeduplicate", "noduplicates", "samesize")
 
@@ -47,7 +48,6 @@ class SymbolReader(Grammar):
     initialisers: list[tuple[Variable, int]]
     bodies: list[tuple[Function, list[str], int, int]]
 
-    not_taken: set[str]
     weak_aliases: set[str]
     attached: list[int]
 
@@ -71,7 +71,6 @@ class SymbolReader(Grammar):
                 linkage = token
             elif token == "thread_local":
                 self.passes_over("a thread_local variable", self.k)
-                self.not_taken.add(self.t[self.start])
                 if self.t[self.k + 1] == "(":
                     if self.t[self.k + 2] not in _THREAD_MODELS:
                         self.fail("a model such as 'initialexec'", self.k + 2)
@@ -93,7 +92,11 @@ class SymbolReader(Grammar):
         words |= self.words(BEHIND_SPACE)[1]
         kind = self.t[self.k]
         if kind == "ifunc":
-            self.unsupported("an ifunc")
+            at = self.k
+            self.k += 1
+            self.type()
+            self.expect(",")
+            self.unsupported("an ifunc", at)
         if kind == "alias":
             self._alias(token, linkage)
             return
@@ -106,7 +109,7 @@ class SymbolReader(Grammar):
         t = self.type()
         self._sized(t, type_at)
         attributes = {"constant": ""} if kind == "constant" else {}
-        attributes.update({w: "" for w in ("unnamed_addr", "externally_initialized") if w in words})
+        attributes.update({w: "" for w in _KEPT if w in words})
         v = Variable(
             symbol_name(token), VARIABLE_SPACES[space], t, linkage=linkage, attributes=attributes,
             address_type=pointer(space),

@@ -128,7 +128,6 @@ class _ModuleReader(SymbolReader):
         self.attached: list[int] = []  # nodes at symbols
         self.conventions: dict[Function, str] = {}  # but for C's
         self.unnamed: set[Function] = set()  # functions with unnamed_addr
-        self.ordered: list[tuple[Function, str, int]] = []  # blocks of use-list orders
         self.comdats: dict[str, int] = {}
         self.defined_comdats: set[str] = set()
         self.bodies: list[tuple[Function, list[str], int, int]] = []
@@ -174,7 +173,7 @@ class _ModuleReader(SymbolReader):
         for at in self.attached:
             if self.t[at] not in self.metadata.places:
                 self.stopped(Stop(f"use of undefined metadata '{self.t[at]}'", at))
-        for f, token, at in self.ordered:
+        for f, token, at in self.told_blocks:
             name = name_in(token)
             if not any(b.name == (f"bb{name}" if name.isdigit() else name) for b in f.blocks):
                 self.stopped(Stop(f"@{f.name} has no block '{token}'", at))
@@ -293,7 +292,7 @@ class _ModuleReader(SymbolReader):
         self.expect(",")
         if self.t[self.k][:1] != "%":
             self.fail("a label")
-        self.ordered.append((f, self.t[self.k], self.k))
+        self.told_blocks.append((f, self.t[self.k], self.k))
         self.k += 1
         self.order_indices()
 

@@ -64,7 +64,6 @@ NOT_TAKEN = """declare i32 @z.personality(...)
 @z.thread = thread_local(localexec) global i32 77
 %z.long = type { x86_fp80, [9 x i32] }
 declare <vscale x 4 x i32> @llvm.smax.nxv4i32(<vscale x 4 x i32>, <vscale x 4 x i32>)
-declare ptr @llvm.threadlocal.address.p0(ptr nonnull)
 define i64 @z.f(ptr %p) personality ptr @z.personality {
   %a = call ptr @llvm.threadlocal.address.p0(ptr @z.thread)
   %e = getelementptr [4 x %z.long], ptr %p, i64 77, i32 3
@@ -86,6 +85,28 @@ define <vscale x 4 x i32> @z.v(<vscale x 4 x i32> %v) prefix i32 123 {
   ret <vscale x 4 x i32> %i
 }
 """
+
+
+@pytest.mark.parametrize(("lines", "wrong"), [
+    ("indirectbr i32 %n, [label %a,\n    label %a]\na:\n  unreachable", "indirectbr of a i32"),
+    ("indirectbr ptr %p, [label %a,\n    label %a]\na:\n  unreachable", ""),
+    ("br label %a\na:\n  %l = landingpad i32\n  ret void", "'cleanup', 'catch' or 'filter'"),
+    ("%l = landingpad i32\n  cleanup\n  ret void", "a landingpad in the entry"),
+    ("br label %a\na:\n  %l = landingpad i32\n  cleanup\n  ret void", ""),
+    ("resume void undef", "resume of a void"),
+    ("call void @f() [ \"deopt\"(), \"deopt\"() ]\n  ret void", "'deopt' stands twice"),
+    ("store ptr blockaddress(@f, %z), ptr %p\n  ret void", "no block '%z'"),
+    ("store ptr blockaddress(@f, %z), ptr %p\n  br label %z\nz:\n  ret void", ""),
+    ("store ptr blockaddress(@g, %z), ptr %p\n  ret void", "'@g' is no function"),
+    ("store ptr ptrauth (ptr @f, i32 0), ptr %p\n  ret void", ""),
+    ("store ptr dso_local_equivalent @f, ptr %p\n  ret void", ""),
+    ("ret void\n}\n@t = thread_local global i32 1.0\ndefine void @h() {\n  ret void",
+     "no integer"),
+    ("ret void\n}\n@t = ifunc void ()\ndefine void @h() {\n  ret void", "expected ','"),
+])
+def test_what_is_not_supported_is_to_be_right(lines: str, wrong: str) -> None:
+    with pytest.raises(ParseError if wrong else Unsupported, match=wrong or None):
+        nvir.read_ll(f"define void @f(ptr %p, i32 %n) {{\n  {lines}\n}}\n")
 
 
 @pytest.mark.parametrize("before", [True, False])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nvir.ir import Function, Value
+from nvir.ir import Function, Value, Variable
 from nvir.ir.intrinsics import declared_mismatch, find, literals, misfit, misplaced
 from nvir.llvm.expand.upgrade import BINARY, CASTS, split_name
 
@@ -73,9 +73,15 @@ def lone_problem(f: Function) -> str | None:
 def literal_problem(name: str, given: Sequence[Value]) -> str | None:
     """Which operand of an intrinsic without a row must be a literal, or None."""
     if name.startswith("llvm.threadlocal.address"):
-        return "takes a thread_local variable"
+        local = given and isinstance(given[0], Variable) and "thread_local" in given[0].attributes
+        return None if local else "takes a thread_local variable"
     types = _types(name) if find(name) is None else ""
     return literals(types, given) if types else None
+
+
+def asks_for_operands(name: str) -> bool:
+    """Whether literal_problem depends on more than the types of the operands."""
+    return name.startswith("llvm.threadlocal.address") or "!" in _types(name)
 
 
 def _types(name: str) -> str:
