@@ -144,7 +144,7 @@ def _hold_to_row(b: DefinitionReader, f: Function, call: Instruction, at: int) -
         for v in call._operands:
             v.drop_use(call)
         raise Stop(f"a call of {f.name} {wrong}", at)
-    if not (asks_for_operands(f.name) if row is None else has_literals(row)):
+    if not (asks_for_operands(f.name) or (row is not None and has_literals(row))):
         b.reader.by_types.add(f)
 
 

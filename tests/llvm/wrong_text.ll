@@ -4515,10 +4515,12 @@ define float @f(float %x) {
 }
 ;;; half literal: a decimal between two numbers
 @x = global half 0.1
-;;; intrinsic: a second call whose literal is none
-declare i32 @llvm.smul.fix.i32(i32, i32, i32)
-define i32 @f(i32 %a, i32 %b) {
-  %x = call i32 @llvm.smul.fix.i32(i32 %a, i32 %b, i32 3)
-  %y = call i32 @llvm.smul.fix.i32(i32 %x, i32 %b, i32 %a)
-  ret i32 %y
+;;; threadlocal.address: of another variable, behind a right call
+@t = thread_local global i32 0
+@g = global i32 0
+declare ptr @llvm.threadlocal.address.p0(ptr)
+define ptr @f() {
+  %x = call ptr @llvm.threadlocal.address.p0(ptr @t)
+  %y = call ptr @llvm.threadlocal.address.p0(ptr @g)
+  ret ptr %y
 }

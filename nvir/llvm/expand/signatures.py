@@ -72,7 +72,7 @@ def lone_problem(f: Function) -> str | None:
 
 def literal_problem(name: str, given: Sequence[Value]) -> str | None:
     """Which operand of an intrinsic without a row must be a literal, or None."""
-    if name.startswith("llvm.threadlocal.address"):
+    if asks_for_operands(name):
         local = given and isinstance(given[0], Variable) and "thread_local" in given[0].attributes
         return None if local else "takes a thread_local variable"
     types = _types(name) if find(name) is None else ""
@@ -80,8 +80,8 @@ def literal_problem(name: str, given: Sequence[Value]) -> str | None:
 
 
 def asks_for_operands(name: str) -> bool:
-    """Whether literal_problem depends on more than the types of the operands."""
-    return name.startswith("llvm.threadlocal.address") or "!" in _types(name)
+    """Whether more than the types of a call's operands and its literals has to be right."""
+    return name.startswith("llvm.threadlocal.address")
 
 
 def _types(name: str) -> str:
