@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -275,7 +276,7 @@ def test_a_load_between_goes_where_no_store_is() -> None:
 @pytest.mark.parametrize(
     "operation",
     ["bar.sync 0;", "membar.cta;", "shfl.sync.idx.b32 %r40, %r51, 0, 31, -1;",
-     "ld.volatile.global.u32 %r40, [%rd2];"],
+     "ld.volatile.global.u32 %r40, [%rd2];", "nanosleep.u32 20;"],
 )
 @pytest.mark.seed("FUS-18")
 def test_ordered_operations_in_a_body(operation: str) -> None:
@@ -314,8 +315,8 @@ def test_the_budget_is_the_largest_size() -> None:
 
 @pytest.mark.seed("FUS-07")
 def test_each_body_has_a_limit() -> None:
-    for option, name in (("first-limit=30", "Fused"), ("first-limit=3", "TooLarge"),
-                         ("second-limit=3", "TooLarge")):
+    for option, name in (("first-limit=9", "Fused"), ("first-limit=8", "TooLarge"),
+                         ("second-limit=9", "Fused"), ("second-limit=8", "TooLarge")):
         _, remarks = fused(PAIR, f"loop-simplify,loop-fuse<{option}>")
         assert [r.name for r in remarks] == [name]
 
@@ -331,11 +332,32 @@ def test_each_body_has_a_limit() -> None:
         ({"bound": "%r50"}, {"bound": "%r49"}, "TripCountsDiffer"),
         ({"bound": "10", "compare": "lt.s32"}, {"bound": "9", "compare": "le.s32"}, "Fused"),
         ({"bound": "%r50"}, {"bound": "%r50", "step": 2}, "TripCountsDiffer"),
+        ({"bound": "%r50"}, {"bound": "%r50", "compare": "le.s32"}, "TripCountsDiffer"),
+        ({"bound": "%r50"}, {"bound": "%r50", "compare": "lt.u32"}, "TripCountsDiffer"),
+        ({"bound": "%r49", "compare": "ne.s32"},
+         {"start": "%r49", "bound": "0", "compare": "ne.s32", "step": -1}, "Fused"),
+        ({"bound": "%r49", "compare": "ne.s32"},
+         {"start": "%r49", "bound": "1", "compare": "ne.s32", "step": -1}, "TripCountsDiffer"),
     ],
 )
 def test_equal_trip_counts(one: dict[str, Any], other: dict[str, Any], name: str) -> None:
     text = "and.b32 %r50, %r50, 15; add.u32 %r49, %r50, 1;"
     _, remarks = fused(text + copies(1, **one) + reads(2, **other) + stored(2) + END)
+    assert [r.name for r in remarks] == [name]
+
+
+@pytest.mark.seed("FUS-15")
+@pytest.mark.parametrize(("second", "name"), [
+    (reads(2, bound="%r50"), "Fused"),
+    (re.sub(r"%r2\b", "%rd28", reads(2, bound="%rd29", compare="lt.s64"))
+     .replace("mov.u32 %rd28", "mov.u64 %rd28").replace("add.s32 %rd28", "add.s64 %rd28"),
+     "TripCountsDiffer"),  # counts in 64 bits
+    (re.sub(r"(add.s32 %r2, .*?;)(?s:(.*?;))", r"\2 \1", reads(2, bound="%r50")),
+     "TripCountsDiffer"),  # asks before the step
+])
+def test_counts_of_other_widths_and_tests_before_the_step(second: str, name: str) -> None:
+    text = "and.b32 %r50, %r50, 15; add.u32 %r50, %r50, 1; cvt.u64.u32 %rd29, %r50;"
+    _, remarks = fused(text + copies(1, bound="%r50") + second + stored(2) + END)
     assert [r.name for r in remarks] == [name]
 
 
@@ -589,6 +611,7 @@ J2:
 """
 
 
+@pytest.mark.seed("FUS-06")
 def test_loops_behind_equal_guards() -> None:
     """`if (n > 0) do … while` twice: one guard remains, values of both ways are kept apart."""
     text = GUARDED.format(
@@ -604,6 +627,23 @@ def test_loops_behind_equal_guards() -> None:
     assert sum(i.form.name == "bra" and i.form.guard is not None for i in f.instructions()) == 2
 
 
+@pytest.mark.seed("FUS-06")
+@pytest.mark.parametrize(("second", "name"), [
+    ("setp.gt.s32 %p11, 1, %r50;", "Fused"),
+    ("setp.ge.s32 %p12, %r50, 1; not.pred %p11, %p12;", "Fused"),
+    ("setp.gt.s32 %p11, %r50, 1;", "NotAdjacent"), ("setp.lt.u32 %p11, %r50, 1;", "NotAdjacent"),
+    ("setp.lt.s32 %p11, 1, %r50;", "NotAdjacent"),
+])
+def test_guards_that_say_the_same_in_other_words(second: str, name: str) -> None:
+    text = GUARDED.format(
+        n="%r50", m="%r50", one=copies(1, bound="%r50"), between="", two=reads(2, bound="%r50"),
+        tail=stored(2),
+    ).replace("setp.lt.s32 %p11, %r50, 1;", second)
+    _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8; mov.u32 %r49, 1;" + text)
+    assert [r.name for r in remarks] == [name]
+
+
+@pytest.mark.seed("FUS-06")
 def test_loops_behind_other_guards() -> None:
     text = GUARDED.format(
         n="%r50", m="%r51", one=copies(1, bound="%r50"), between="", two=reads(2, bound="%r50"),
@@ -614,6 +654,7 @@ def test_loops_behind_other_guards() -> None:
     assert "guard" in str(remarks[0].args["what"])
 
 
+@pytest.mark.seed("FUS-06")
 def test_a_third_way_to_the_block_behind_the_first_loop() -> None:
     """It comes past both guards, behind the guard of the first loop in the order of ways in."""
     text = GUARDED.format(
@@ -626,6 +667,7 @@ def test_a_third_way_to_the_block_behind_the_first_loop() -> None:
         assert [r.name for r in remarks] == [name]
 
 
+@pytest.mark.seed("FUS-06")
 @pytest.mark.parametrize(("ways", "name"), [(1, "Fused"), (2, "NotAdjacent")])
 def test_branches_behind_the_guard(ways: int, name: str) -> None:
     """One may decide in the block that the guard leads to; what follows that only jumps."""
@@ -639,6 +681,7 @@ def test_branches_behind_the_guard(ways: int, name: str) -> None:
     assert [r.name for r in remarks] == [name]
 
 
+@pytest.mark.seed("FUS-10")
 def test_values_of_a_guarded_first_loop_may_not_flow() -> None:
     text = GUARDED.format(
         n="%r50", m="%r50", one=copies(1, bound="%r50"), between="",

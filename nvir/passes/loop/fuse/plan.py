@@ -360,12 +360,9 @@ class Planner:
         if is_traced():
             note("FUS-10", "4 sets", {str(x.header.name): _registers_of(x)
                                       for x in (first, second)}, first=first, second=second)
-        inside = set(second.blocks)
         for b in second.blocks:
             for i in b:
-                for k, v in enumerate(i.operands):
-                    if i.form.is_phi and i.block is second.header and i.aux[k] in inside:
-                        continue
+                for v in i.operands:
                     if v in made:
                         raise FusionRefused(REGISTER, value=str(v.name))
 
@@ -417,7 +414,7 @@ class Planner:
         """Whether starts and bounds, a step further too, are numbers of the type without wrapping:
         then what is shifted by one distance counts alike."""
         t = SCALARS[type]
-        unsigned = t.kind != "s" or a.compare.partition(".")[0] in ("lo", "ls", "hi", "hs")
+        unsigned = t.kind != "s"
         low, high = (0, (1 << t.bits) - 1) if unsigned else (
             -(1 << t.bits - 1), (1 << t.bits - 1) - 1)
         step = a.variable.step
