@@ -298,6 +298,14 @@ def test_the_latch_is_a_conditional_branch() -> None:
     assert [r.name for r in remarks] == ["Fused"]
 
 
+@pytest.mark.seed("FUS-08")
+def test_a_latch_that_jumps_by_a_table_is_no_conditional_branch() -> None:
+    table = "ts: .branchtargets L2, E2; and.b32 %r44, %r51, 0; brx.idx %r44, ts; E2:"
+    text = copies(1) + reads(2).replace("@%p2 bra L2;", table) + stored(2) + END
+    _, remarks = fused(text, runs=False)
+    assert [r.name for r in remarks] == ["LatchNotConditional"]
+
+
 def test_a_break_keeps_the_loops_apart() -> None:
     work = "setp.eq.u32 %p8, %r1, 7; @%p8 bra X;"
     _, remarks = fused(loop(1, work) + "X:" + reads(2) + stored(2) + END)
@@ -336,6 +344,8 @@ def test_each_body_has_a_limit() -> None:
         ({"bound": "%r50"}, {"bound": "%r50", "compare": "lt.u32"}, "TripCountsDiffer"),
         ({"bound": "%r49", "compare": "ne.s32"},
          {"start": "%r49", "bound": "0", "compare": "ne.s32", "step": -1}, "Fused"),
+        ({"bound": "%r49", "compare": "ne.s32"},
+         {"start": "1", "bound": "%r49", "compare": "ne.s32"}, "TripCountsDiffer"),
         ({"bound": "%r49", "compare": "ne.s32"},
          {"start": "%r49", "bound": "1", "compare": "ne.s32", "step": -1}, "TripCountsDiffer"),
     ],
@@ -631,6 +641,7 @@ def test_loops_behind_equal_guards() -> None:
 @pytest.mark.parametrize(("second", "name"), [
     ("setp.gt.s32 %p11, 1, %r50;", "Fused"),
     ("setp.ge.s32 %p12, %r50, 1; not.pred %p11, %p12;", "Fused"),
+    ("setp.ge.s32 %p12, %r50, 1; xor.pred %p11, %p12, -1;", "NotAdjacent"),  # no plain word
     ("setp.gt.s32 %p11, %r50, 1;", "NotAdjacent"), ("setp.lt.u32 %p11, %r50, 1;", "NotAdjacent"),
     ("setp.lt.s32 %p11, 1, %r50;", "NotAdjacent"),
 ])
@@ -640,6 +651,17 @@ def test_guards_that_say_the_same_in_other_words(second: str, name: str) -> None
         tail=stored(2),
     ).replace("setp.lt.s32 %p11, %r50, 1;", second)
     _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8; mov.u32 %r49, 1;" + text)
+    assert [r.name for r in remarks] == [name]
+
+
+@pytest.mark.seed("FUS-06")
+@pytest.mark.parametrize(("compare", "name"), [("ge", "Fused"), ("lt", "NotAdjacent")])
+def test_a_guard_that_is_negated(compare: str, name: str) -> None:
+    text = GUARDED.format(
+        n="%r50", m="%r50", one=copies(1, bound="%r50"), between="", two=reads(2, bound="%r50"),
+        tail=stored(2),
+    ).replace("setp.lt.s32 %p11", f"setp.{compare}.s32 %p11").replace("@%p11", "@!%p11")
+    _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8;" + text)
     assert [r.name for r in remarks] == [name]
 
 

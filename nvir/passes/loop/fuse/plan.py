@@ -303,9 +303,8 @@ class Planner:
 
     def _passes(self, i: Instruction, others: Iterable[Instruction]) -> bool:
         """Whether an instruction may change places with all of the others."""
-        if i.form.pure or not i.form.reads:
-            return True
-        return not any(o.form.writes and self.alias.depend(i, o) for o in others)
+        return not i.form.reads or not any(
+            o.form.writes and self.alias.depend(i, o) for o in others)
 
     # ---------------------------------------- stages 2 to 4: shape, size, registers
 
