@@ -276,12 +276,13 @@ def test_a_load_between_goes_where_no_store_is() -> None:
 @pytest.mark.parametrize(
     "operation",
     ["bar.sync 0;", "membar.cta;", "shfl.sync.idx.b32 %r40, %r51, 0, 31, -1;",
-     "ld.volatile.global.u32 %r40, [%rd2];", "nanosleep.u32 20;"],
+     "ld.volatile.global.u32 %r40, [%rd2];", "nanosleep.u32 20;", "brkpt;",
+     "call (%r40), callee, (%r51);"],
 )
 @pytest.mark.seed("FUS-18")
 def test_ordered_operations_in_a_body(operation: str) -> None:
     text = copies(1) + loop(2, operation) + END
-    _, remarks = fused(text)
+    _, remarks = fused(text, runs="call" not in operation)
     assert [r.name for r in remarks] == ["OrderedOperation"]
 
 
@@ -348,10 +349,13 @@ def test_each_body_has_a_limit() -> None:
          {"start": "1", "bound": "%r49", "compare": "ne.s32"}, "TripCountsDiffer"),
         ({"bound": "%r49", "compare": "ne.s32"},
          {"start": "%r49", "bound": "1", "compare": "ne.s32", "step": -1}, "TripCountsDiffer"),
+        ({"bound": "%r50", "start": "%r51"}, {"bound": "%r50", "start": "%r49"},
+         "TripCountsDiffer"),
+        ({"bound": "%r50", "step": "%r48"}, {"bound": "%r50", "step": "%r48"}, "TripCountsDiffer"),
     ],
 )
 def test_equal_trip_counts(one: dict[str, Any], other: dict[str, Any], name: str) -> None:
-    text = "and.b32 %r50, %r50, 15; add.u32 %r49, %r50, 1;"
+    text = "and.b32 %r50, %r50, 15; add.u32 %r49, %r50, 1; or.b32 %r48, %r50, 1;"
     _, remarks = fused(text + copies(1, **one) + reads(2, **other) + stored(2) + END)
     assert [r.name for r in remarks] == [name]
 
@@ -368,6 +372,37 @@ def test_equal_trip_counts(one: dict[str, Any], other: dict[str, Any], name: str
 def test_counts_of_other_widths_and_tests_before_the_step(second: str, name: str) -> None:
     text = "and.b32 %r50, %r50, 15; add.u32 %r50, %r50, 1; cvt.u64.u32 %rd29, %r50;"
     _, remarks = fused(text + copies(1, bound="%r50") + second + stored(2) + END)
+    assert [r.name for r in remarks] == [name]
+
+
+@pytest.mark.seed("FUS-11", "FUS-15")
+@pytest.mark.parametrize(("one", "other", "name"), [
+    (("3", "%r50", 1), ("3", "%r50", 1), "Fused"),
+    (("3", "%r50", 1), ("4", "%r50", 1), "TripCountsDiffer"),
+    (("3", "%r50", 1), ("%r51", "%r50", 1), "TripCountsDiffer"),
+    (("3", "%r50", 1), ("3", "%r49", 1), "TripCountsDiffer"),
+    (("3", "%r50", 1), ("%r50", "3", -1), "Fused"),
+    (("3", "%r50", 1), ("%r50", "4", -1), "TripCountsDiffer"),
+    (("3", "%r50", 1), ("%r50", "-3", -1), "TripCountsDiffer"),
+    (("3", "%r50", 1), ("%r50", "3", -2), "TripCountsDiffer"),
+    (("3", "%r50", 1), ("3", "%r50", 2), "TripCountsDiffer"),
+    (("3", "%r50", 1), ("3", "%r50", "%r49"), "TripCountsDiffer"),
+    (("0", "%r50", 1), ("0", "%r50", "64 bits"), "TripCountsDiffer"),
+])
+def test_distances_to_a_bound_that_ends_the_loop_exactly(
+    one: tuple[str, str, Any], other: tuple[str, str, Any], name: str
+) -> None:
+    def shaped(start: str, bound: str, step: Any) -> dict[str, Any]:
+        return {"start": start, "bound": bound, "step": step, "compare": "ne.s32"}
+
+    wide = other[2] == "64 bits"
+    second = reads(2, **shaped(*other[:2], 1 if wide else other[2]))
+    if wide:
+        second = second.replace("s32 %r2, %r2", "s64 %rd9, %rd9").replace(
+            "setp.ne.s32 %p2, %r2, %r50", "setp.ne.s64 %p2, %rd9, %rd8").replace(
+            "mov.u32 %r2, 0", "mov.u64 %rd9, 0")
+    text = "and.b32 %r50, %r50, 15; add.s32 %r49, %r50, 1; cvt.u64.u32 %rd8, %r50;"
+    _, remarks = fused(text + copies(1, **shaped(*one)) + second + END, runs=False)
     assert [r.name for r in remarks] == [name]
 
 
@@ -445,6 +480,22 @@ def test_counting_down_counts_alike() -> None:
     _, remarks = fused(text + first + second + stored(2) + END)
     assert [r.name for r in remarks] == ["Fused"]
     assert remarks[0].args["shift"] is None
+
+
+@pytest.mark.seed("FUS-12")
+@pytest.mark.parametrize(("counter", "shift"), [
+    (("u32 %r2", "s32", "s32", "10", "1"), 0),
+    (("u64 %rd9", "s64", "s64", "10", "1"), None),
+    (("u32 %r2", "s32", "s32", "20", "2"), None),
+    (("f32 %f9", "f32", "f32", "0f41200000", "0f3F800000"), None),
+])
+def test_variables_that_are_unlike_both_remain(counter: tuple[str, ...], shift: Any) -> None:
+    variable, add, test, bound, step = counter
+    kind, name = variable.split()
+    text = (copies(1) + f"mov.{kind} {name}, {'0f00000000' if kind == 'f32' else 0}; L2: "
+            f"add.{add} {name}, {name}, {step}; setp.lt.{test} %p2, {name}, {bound}; @%p2 bra L2;")
+    _, remarks = fused(text + END)
+    assert [(r.name, r.args.get("shift")) for r in remarks] == [("Fused", shift)]
 
 
 @pytest.mark.seed("FUS-12")
@@ -638,34 +689,6 @@ def test_loops_behind_equal_guards() -> None:
 
 
 @pytest.mark.seed("FUS-06")
-@pytest.mark.parametrize(("second", "name"), [
-    ("setp.gt.s32 %p11, 1, %r50;", "Fused"),
-    ("setp.ge.s32 %p12, %r50, 1; not.pred %p11, %p12;", "Fused"),
-    ("setp.ge.s32 %p12, %r50, 1; xor.pred %p11, %p12, -1;", "NotAdjacent"),  # no plain word
-    ("setp.gt.s32 %p11, %r50, 1;", "NotAdjacent"), ("setp.lt.u32 %p11, %r50, 1;", "NotAdjacent"),
-    ("setp.lt.s32 %p11, 1, %r50;", "NotAdjacent"),
-])
-def test_guards_that_say_the_same_in_other_words(second: str, name: str) -> None:
-    text = GUARDED.format(
-        n="%r50", m="%r50", one=copies(1, bound="%r50"), between="", two=reads(2, bound="%r50"),
-        tail=stored(2),
-    ).replace("setp.lt.s32 %p11, %r50, 1;", second)
-    _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8; mov.u32 %r49, 1;" + text)
-    assert [r.name for r in remarks] == [name]
-
-
-@pytest.mark.seed("FUS-06")
-@pytest.mark.parametrize(("compare", "name"), [("ge", "Fused"), ("lt", "NotAdjacent")])
-def test_a_guard_that_is_negated(compare: str, name: str) -> None:
-    text = GUARDED.format(
-        n="%r50", m="%r50", one=copies(1, bound="%r50"), between="", two=reads(2, bound="%r50"),
-        tail=stored(2),
-    ).replace("setp.lt.s32 %p11", f"setp.{compare}.s32 %p11").replace("@%p11", "@!%p11")
-    _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8;" + text)
-    assert [r.name for r in remarks] == [name]
-
-
-@pytest.mark.seed("FUS-06")
 def test_loops_behind_other_guards() -> None:
     text = GUARDED.format(
         n="%r50", m="%r51", one=copies(1, bound="%r50"), between="", two=reads(2, bound="%r50"),
@@ -701,6 +724,49 @@ def test_branches_behind_the_guard(ways: int, name: str) -> None:
     ) + "X: st.global.u32 [%rd2+44], %r51; ret;"
     _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8;" + text)
     assert [r.name for r in remarks] == [name]
+
+
+@pytest.mark.seed("FUS-06")
+@pytest.mark.parametrize(("one", "other", "same"), [
+    ("setp.lt.s32 %p, %r50, 1;", "setp.lt.s32 %p, %r50, 1;", True),
+    ("setp.lt.s32 %p, %r50, 1;", "setp.le.s32 %p, %r50, 1;", False),
+    ("setp.lt.s32 %p, %r50, 1;", "setp.lt.u32 %p, %r50, 1;", False),
+    ("setp.lt.s32 %p, %r50, 1;", "setp.gt.s32 %p, 1, %r50;", True),
+    ("setp.lt.s32 %p, %r50, 1;", "setp.gt.s32 %p, %r50, 1;", False),
+    ("setp.le.s32 %p, %r50, 1;", "setp.ge.s32 %p, 1, %r50;", True),
+    ("setp.lt.s32 %p, %r50, 1;", "! setp.ge.s32 %p, %r50, 1;", True),
+    ("setp.lt.s32 %p, %r50, 1;", "! setp.lt.s32 %p, %r50, 1;", False),
+    ("setp.le.s32 %p, %r50, 1;", "! setp.gt.s32 %p, %r50, 1;", True),
+    ("! setp.lt.s32 %p, 1, %r50;", "setp.gt.s32 %p, 2, %r50;", False),
+    ("setp.lt.s32 %p, %r50, 1;", "setp.ge.s32 %p, %r50, 1; not.pred %p, %p;", True),
+    ("setp.lt.s32 %p, %r50, 1;", "! setp.lt.s32 %p, %r50, 1; not.pred %p, %p;", True),
+    ("setp.lt.s32 %p, %r50, 1;", "setp.lt.s32 %p, %r50, 1; not.pred %p, %p;", False),
+    ("setp.lt.s32 %p, %r50, 1;", "setp.ge.s32 %p, %r50, 1; xor.pred %p, %p, -1;", False),
+    ("setp.eq.s32 %p, %r50, %r51;", "setp.eq.s32 %p, %r51, %r50;", True),
+    ("setp.eq.s32 %p, %r51, %r50;", "! setp.ne.s32 %p, %r50, %r51;", True),
+    ("setp.eq.s32 %p, %r50, %r51;", "setp.ne.s32 %p, %r51, %r50;", False),
+    ("setp.eq.s32 %p, %r50, %r51;", "setp.eq.s32 %p, %r50, %r48;", False),
+    ("setp.lo.u32 %p, %r50, 1;", "setp.lo.u32 %p, %r50, 1;", True),
+    ("setp.lo.u32 %p, %r50, 1;", "! setp.lo.u32 %p, %r50, 1;", False),
+    ("setp.lt.f32 %p, %f1, 0f3F800000;", "setp.lt.f32 %p, %f1, 0f3F800000;", True),
+    ("setp.lt.f32 %p, %f1, 0f3F800000;", "! setp.ge.f32 %p, %f1, 0f3F800000;", False),
+    ("setp.lt.and.s32 %p, %r50, 1, %p9;", "setp.lt.and.s32 %p, %r50, 1, %p9;", True),
+    ("setp.lt.and.s32 %p, %r50, 1, %p9;", "! setp.lt.and.s32 %p, %r50, 1, %p9;", False),
+    ("setp.lt.and.s32 %p, %r50, 1, %p9;", "! setp.ge.and.s32 %p, %r50, 1, %p9;", False),
+    ("mov.pred %p, 0; @%p9 setp.lt.s32 %p, %r50, 1;",
+     "mov.pred %p, 0; @%p9 setp.lt.s32 %p, %r50, 1;", False),
+])
+def test_guards_that_say_the_same(one: str, other: str, same: bool) -> None:
+    """Compared from either side, negated, or two ways round; floats are not negated."""
+    def guard(k: int, text: str, around: str) -> str:
+        sign = "!" if text[0] == "!" else ""
+        return text.lstrip("! ").replace("%p,", f"%p1{k},").replace("%p;", f"%p1{k};") + (
+            f"@{sign}%p1{k} bra {around};")
+
+    text = guard(1, one, "J1") + copies(1) + "J1:" + guard(2, other, "J2") + reads(2) + "J2: ret;"
+    first = "and.b32 %r50, %r50, 1; add.u32 %r48, %r51, 1; setp.gt.u32 %p9, %r51, 9;"
+    _, remarks = fused(first + "cvt.rn.f32.u32 %f1, %r50;" + text)
+    assert [r.name for r in remarks] == ["Fused" if same else "NotAdjacent"]
 
 
 @pytest.mark.seed("FUS-10")

@@ -142,7 +142,7 @@ def run(function: Function, ctx: Context) -> bool:
         rounds += 1
     note("FUS-20", "flags", "changed" if rounds else "as they were", rounds=rounds)
     note("FUS-02", "teardown", f"{len(told)} pairs refused", function=function, rounds=rounds)
-    return rounds > 0
+    return bool(rounds)
 
 
 @step("FUS-02", "initialise", "function", "function.back_edges")
@@ -336,7 +336,7 @@ def _clear_way(function: Function, c: Candidate, preheader: Block) -> None:
 def _join_variables(function: Function, c: Candidate, body: list[Instruction]) -> None:
     """Where both variables count alike, the second is the first plus a constant."""
     one, two = (iv.phi for iv in c.variables)
-    if c.shift is None or not can_stand_for(one, two) or one.type.bits != two.type.bits:
+    if c.shift is None or not can_stand_for(one, two):
         return
     assert isinstance(one.type, ScalarType)
     new: Value = one

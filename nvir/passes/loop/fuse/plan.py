@@ -218,12 +218,12 @@ class Planner:
         guard = others[0]
         if len(others) > 1 or way.guard is not None or following in first.blocks:
             raise FusionRefused(NOT_ADJACENT, what=f"block {following.name}")
-        if not self._decides(guard, first, following):
+        if not self._decides(guard, first):
             raise FusionRefused(NOT_ADJACENT, what=f"block {following.name}")
         way.guard, way.join = guard, following
 
-    def _decides(self, guard: Block, first: Loop, join: Block) -> bool:
-        """Whether a block leads to the first loop or around it, to `join`."""
+    def _decides(self, guard: Block, first: Loop) -> bool:
+        """Whether a block, which leads around the first loop, leads to it too."""
         last = guard.terminator
         if last is None or last.form.name != "bra" or len(guard.succs) != 2:
             return False
@@ -232,7 +232,7 @@ class Planner:
             if len(block.preds) != 1 or not region.only_jumps(block):
                 return False
             block = block.preds[0]
-        return join in guard.succs and join is not block and block.preds == [guard]
+        return block.preds == [guard]
 
     def _second_guard(self, way: Way, block: Block, second: Loop) -> Block:
         """Where the way goes on from a branch: towards the second loop, if the branch goes there
@@ -370,7 +370,7 @@ class Planner:
     @step("FUS-11", "5 bounds", "loop")
     def _trips(self, loop: Loop) -> TripCount:
         found = trip_count(loop)
-        if found is None or found.exit is not loop.latches[0]:
+        if found is None:  # the exit is the latch, see stage 2
             raise FusionRefused(NOT_COUNTED, loop=str(loop.header.name))
         return found
 
@@ -382,7 +382,7 @@ class Planner:
         x, y = a.variable, b.variable
         if not (isinstance(x.step, int) and isinstance(y.step, int)) or x.bits != y.bits:
             return False
-        if "float" in (x.kind, y.kind) or a.tests_update != b.tests_update:
+        if a.tests_update != b.tests_update:
             return False
         compare, _, type = a.compare.partition(".")
         other, _, other_type = b.compare.partition(".")
@@ -431,9 +431,9 @@ class Planner:
     @step("FUS-12", "6 merged variable", "x", "y")
     def _shift(self, x: InductionVariable, y: InductionVariable) -> int | None:
         """What the second loop's variable is ahead of the first's in each iteration."""
-        if x.kind == "float" or y.kind == "float" or x.bits != y.bits or x.step != y.step:
+        if x.bits != y.bits or x.phi.type.bits != y.phi.type.bits:
             return None
-        if not isinstance(x.step, int) or x.phi.type.bits != y.phi.type.bits:
+        if not (isinstance(x.step, int) and isinstance(y.step, int)) or x.step != y.step:
             return None
         return _exact(self.forms.of(y.start) - self.forms.of(x.start), x.bits)
 
@@ -532,16 +532,18 @@ def _condition(branch: Instruction, negate: bool) -> tuple[object, ...] | None:
 
 
 _NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
-_MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+_MIRRORED = {"gt": "lt", "ge": "le"}
 
 
 def _comparison_key(f: Form, operands: tuple[Value, ...], sign: bool) -> tuple[object, ...]:
-    if f.name != "setp" or len(f.mods) != 2 or f.mods[0] not in _NEGATED or f.type is None:
+    whole = f.name == "setp" and f.type is not None and not f.type.is_float
+    if not whole or len(operands) != 2 or f.mods[0] not in _NEGATED:
         return (f, operands, sign)
     compare, (a, b) = f.mods[0], operands
-    if not f.type.is_float:
-        if sign:
-            compare, sign = _NEGATED[compare], False
-        if compare in ("gt", "ge") or (compare in ("eq", "ne") and id(a) > id(b)):
-            compare, a, b = _MIRRORED[compare], b, a
-    return ("setp", compare, f.type, a, b, sign)
+    if sign:
+        compare = _NEGATED[compare]
+    if compare in ("eq", "ne"):
+        return (compare, f.type, frozenset(operands))
+    if compare in _MIRRORED:
+        compare, a, b = _MIRRORED[compare], b, a
+    return (compare, f.type, a, b)
