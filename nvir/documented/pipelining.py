@@ -125,7 +125,7 @@ def _in_order(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obs
     body = [i for i in loop.header if not i.form.is_phi]
     classes = operand_classes(body, annotate(body, ctx.profile), ctx.profile)
     lanes = Analyses.of(loop.header.function).divergence
-    parts = loop.header in lanes.divergent_loops or lanes.is_divergent_branch(loop.header)
+    parts = loop.header in lanes.divergent_loops
     note("SWP-16", "2 divergent exit", "lanes leave in iterations of their own: each passes the "
          "guards by its own count" if parts
          else "all lanes leave together", loop=loop, divergent=parts)

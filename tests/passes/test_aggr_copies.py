@@ -20,6 +20,16 @@ from nvir.ir.types import I8, I32, I64, VOID, array, pointer, vector
 from nvir.ir.values import constant
 from nvir.passes.aggregate.copies import nonzero
 from nvir.passes.aggregate.func_args import flatten_parameters
+from nvir.passes.aggregate.objects import (
+    CONSTANT,
+    GENERIC,
+    LOCAL,
+    PARAM,
+    address_space,
+    alignment,
+    bytes_left,
+    raise_alignment,
+)
 from nvir.passes.aggregate.plan import CopyLimits, make_plan
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
@@ -323,6 +333,74 @@ def test_the_smaller_alignment_counts_and_objects_tell_theirs():
     text = "  %s = alloca [4 x double]\n  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %a, " \
         "ptr %s, i64 8, i1 false)"
     assert {a[2] for a in accesses(body(text)["k"].entry)} == {vector(I32, 2)}
+
+
+@pytest.mark.seed("MEM-15")
+@pytest.mark.parametrize(("memory", "align", "raised"), [
+    ("[0 x i8]", 1, 1), ("i8", 1, 1), ("[2 x i8]", 1, 2), ("[3 x i8]", 1, 2), ("[4 x i8]", 1, 4),
+    ("[15 x i8]", 1, 8), ("[16 x i8]", 1, 16), ("[64 x i8]", 1, 16), ("[64 x i8]", 32, 32),
+    ("i64", 4, 8), ("<8 x i32>", 4, 32),
+])
+def test_stack_memory_of_a_copy_is_aligned_as_wide_as_it_is(memory, align, raised):
+    f = read(f"""define void @f(ptr %p) {{
+  %a = alloca {memory}, align {align}
+  ret void
+}}""")["f"]
+    a = f.entry.first
+    raise_alignment(f.params[0])  # not of the stack
+    assert alignment(a) == align
+    raise_alignment(a)
+    assert alignment(a) == raised
+
+
+def object_of(text: str, function: str = "define void @f"):
+    """The function with that parameter, and the first of its instructions or else the parameter."""
+    params, _, inside = text.partition(":")
+    f = read(f"{function}({params}) {{\n{inside}\n  ret void\n}}\n"
+             "@v = global [12 x i8] zeroinitializer, align 2\n@w = global [3 x i32] zeroinitializer"
+             "\n@x = external global [12 x i8]\n@y = weak global [12 x i8] zeroinitializer\n"
+             "@c = addrspace(4) constant i32 1\n")["f"]
+    at = f.entry.first
+    return f.params[0] if at.form.terminator else [*f.instructions()][-2]
+
+
+@pytest.mark.seed("MEM-15")
+@pytest.mark.parametrize(("text", "align", "left"), [
+    ("ptr %p:", 1, None), ("ptr align 8 %p:", 8, None), ("ptr byval({i8, i32}) %p:", 4, None),
+    ("ptr byval({i8, i32}) align 16 %p:", 16, None),
+    ("ptr %p:%a = alloca i32, align 16", 16, 4), ("ptr %p:%a = alloca i64", 8, 8),
+    ("i32 %p:%a = alloca i32, i32 3", 4, 12), ("i32 %p:%a = alloca i32, i32 %p", 4, None),
+    ("i64 %p:%a = alloca [8 x i8], align 8\n%b = getelementptr i8, ptr %a, i64 5", 1, 3),
+    ("i64 %p:%a = alloca [8 x i8], align 8\n%b = getelementptr i8, ptr %a, i64 4", 4, 4),
+    ("i64 %p:%a = alloca [8 x i8], align 8\n%b = getelementptr i8, ptr %a, i64 8", 8, 0),
+    ("i64 %p:%a = alloca [8 x i8], align 8\n%b = getelementptr i8, ptr %a, i64 9", 1, 0),
+    ("i64 %p:%a = alloca [8 x i8], align 8\n%b = getelementptr i8, ptr %a, i64 -1", 1, 0),
+    ("i64 %p:%a = alloca [8 x i8], align 8\n%b = getelementptr i16, ptr %a, i64 %p", 2, None),
+    ("i64 %p:%b = getelementptr i8, ptr @v, i64 4", 2, 8),
+    ("i64 %p:%b = getelementptr i8, ptr @w, i64 8", 4, 4),
+    ("i64 %p:%b = getelementptr i8, ptr @x, i64 4", 1, None),
+    ("i64 %p:%b = getelementptr i8, ptr @y, i64 4", 1, None),
+])
+def test_what_an_object_says_of_an_address(text, align, left):
+    at = object_of(text)
+    assert (alignment(at), bytes_left(at)) == (align, left)
+    assert alignment(at, 64) == 64
+
+
+@pytest.mark.seed("MEM-21", "MEM-23")
+@pytest.mark.parametrize(("text", "function", "space", "elsewhere"), [
+    ("ptr %p:", "define void @f", GENERIC, GENERIC),
+    ("ptr addrspace(1) %p:", "define void @f", 1, 1),
+    ("ptr byval(i32) %p:", "define void @f", LOCAL, GENERIC),
+    ("ptr byval(i32) %p:", "define ptx_kernel void @f", PARAM, PARAM),
+    ("ptr %p:%a = alloca i32", "define void @f", LOCAL, LOCAL),
+    ("ptr %p:%a = getelementptr i8, ptr addrspacecast (ptr addrspace(4) @c to ptr), i64 1",
+     "define void @f", CONSTANT, CONSTANT),
+])
+def test_the_space_that_an_object_tells(text, function, space, elsewhere):
+    at = object_of(text, function)
+    assert address_space(at) == space
+    assert address_space(at, params_are_local=False) == elsewhere
 
 
 @pytest.mark.seed("MEM-15", "GAP-05")

@@ -223,6 +223,28 @@ def test_a_shared_exit_becomes_the_loops_own(check):
     """)
 
 
+@pytest.mark.seed("P18-05", "P18-09")
+def test_an_exit_that_is_the_next_loops_entry_gets_one_block():
+    module = nvir.read_ptx(body("""
+        ld.param.u32 %r1, [n];
+        mov.u32 %r2, 0;
+        bra A;
+    A:
+        add.u32 %r2, %r2, 1;
+        setp.lt.u32 %p1, %r2, %r1;
+        @%p1 bra A;
+    B:
+        add.u32 %r2, %r2, 2;
+        setp.lt.u32 %p1, %r2, 100;
+        @%p1 bra B;
+        ret;
+    """))
+    ctx = simplify(module)
+    assert names(ctx, "passed") == ["Preheader"]
+    assert len(module["k"].blocks) == 5
+    assert all(map(is_canonical, natural_loops(module["k"])))
+
+
 @pytest.mark.seed("P18-06")
 def test_an_irreducible_region_is_reported(check):
     ctx = check("loop-simplify", """

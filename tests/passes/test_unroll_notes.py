@@ -154,6 +154,7 @@ def run(text: str, options: str = "", **knobs: object):
         ({}, ""),
         ({"optimize": False}, "optimisation is off"),
         ({"override": NEVER}, "nounroll holds for the whole module"),
+        ({"override": NEVER | 0x21}, "nounroll holds for the whole module"),  # other bits say else
         ({"override": ALWAYS}, ""),
         ({"override": 0xC0}, ""),  # only 0x40 alone means never
         ({"skip": True}, "the phase is skipped"),

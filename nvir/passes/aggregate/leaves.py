@@ -99,16 +99,10 @@ def composite(t: ty.Type) -> ty.StructType:
 
 def gaps(t: ty.Type) -> tuple[tuple[int, int], ...]:
     """(offset, bytes) of the padding of an aggregate; what a union's other members may hold."""
-    out = []
-    at = 0
-    for leaf in sorted(leaves(t), key=lambda leaf: leaf.offset):
-        if leaf.offset > at:
-            out.append((at, leaf.offset - at))
-        at = leaf.offset + store_size(leaf.type)
-    end = size_of(t)
-    if end > at:
-        out.append((at, end - at))
-    return tuple(out)
+    found = sorted(leaves(t), key=lambda leaf: leaf.offset)
+    ends = [leaf.offset + store_size(leaf.type) for leaf in found]
+    following = [leaf.offset for leaf in found[1:]] + [size_of(t)]
+    return tuple((a, b - a) for a, b in zip(ends, following, strict=False) if b > a)
 
 
 def holds_union(t: ty.Type) -> bool:

@@ -104,9 +104,10 @@ def make_plan(
     unit = element(align & -align, limits.bytewise and not limits.wide)
     note("MEM-14", "element", f"{ELEMENTS[unit]}", bytewise=limits.bytewise, wide=limits.wide)
     paths, why = _paths(kind, order, limits)
-    unrolled = size is not None and size // unit <= limits.unroll
+    elements = None if size is None else size // unit
+    unrolled = elements is not None and elements <= limits.unroll
     note("MEM-22", "elements and limit", "unrolled" if unrolled else "a loop",
-         elements=None if size is None else size // unit, unroll=limits.unroll)
+         elements=elements, unroll=limits.unroll)
     if kind == "memcpy":
         note("MEM-19", "memcpy", "as memmove" if paths == "both" else paths, forward=why)
     held = unrolled and paths == "both" and limits.held and not limits.bytewise \
@@ -115,7 +116,7 @@ def make_plan(
         paths, why = "forward", "all of it is read before any is written"
     loads_first = unrolled and paths == "forward" and not limits.bytewise and kind == "memcpy"
     carried = (kind == "memset" and not limits.bytewise and not unrolled
-               and size is not None and size // unit < 1 << 31)
+               and elements is not None and elements < 1 << 31)
     return CopyPlan(unit, size, unrolled, paths, loads_first, why, carried, held)
 
 

@@ -35,23 +35,23 @@ CODES = (LATCH, PREHEADER, EXIT, DIVERGENT)  # and region.UNKNOWN
 
 
 def canonicalise(
-    function: Function, ctx: Context | None = None, *, whole: bool = True, together: bool = False,
+    function: Function, ctx: Context | None = None, *, whole: bool = True,
     headers: AbstractSet[Block] | None = None,
 ) -> bool:
     """Bring all loops, or those of the headers, into the form above; whether anything changed.
 
-    Annotations stay fresh. `whole` false: only the single latch. `together`: no block where lanes
-    may part. Without a context nothing is remarked.
+    Annotations stay fresh. `whole` false: only the single latch. Without a context nothing is
+    remarked.
     """
-    work = _CanonicalWork(function, ctx, together, headers)
+    work = _CanonicalWork(function, ctx, False, headers)
     return work.rest(BOTH) if whole else work.apply(work.header_edges(("latch",)))
 
 
 def in_two_rounds(
-    function: Function, ctx: Context, asked: Callable[[], bool], together: bool = False
+    function: Function, ctx: Context, asked: Callable[[], bool], together: bool
 ) -> bool:
     """The same for all loops as phase 18 has it: latches, and all else where `asked`, which is
-    called behind them, says so."""
+    called behind them, says so. `together`: no block where lanes may part."""
     work = _CanonicalWork(function, ctx, together, None)
     plans = work.header_edges(("latch",))
     loops = work.loops()
