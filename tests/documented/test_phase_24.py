@@ -26,7 +26,7 @@ from nvir.ir.text.trace import Trace
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
 from nvir.passes.loop.pipeline import loop_pipeline
-from nvir.passes.loop.pipeline.feasible import Feasibility, Obstacle
+from nvir.passes.loop.pipeline.feasible import Feasibility, Obstacle, annotate
 from nvir.passes.policies import PipelineSlots
 from nvir.sm.latency import GLOBAL, SKIP, pipe_of_class, register_class_latency
 from nvir.sm.loopgraph import loop_graph
@@ -280,6 +280,18 @@ def test_an_operation_without_sources_has_no_class_of_operand_1():
     assert told == [(0, 1, 6), (1, 1, SKIP)]
     (past,) = [e for e in trace.of("LAT-04") if e.inputs["opcode"] == "membar.gl"]
     assert (past.inputs["index"], past.outcome) == (1, SKIP)
+
+
+@pytest.mark.seed("LAT-04")
+@pytest.mark.parametrize(("guard", "past"), [("", []), ("@%p1 ", [(2, 2, SKIP), (2, 3, SKIP)])])
+def test_operands_behind_the_two_of_a_guard_are_past_the_end(guard, past):
+    module = nvir.read_ptx(text_of("setp.eq.s32 %p1, %r1, 3; " + guard + "neg.f32 %f2, %f3; "
+                                   + SUM))
+    (negation,) = [i for i in module["k"].instructions() if i.form.name == "neg"]
+    with Trace() as trace:
+        annotate([negation], profile("sm_80_notes"))
+    assert [(e.inputs["count"], e.inputs["index"], e.outcome)
+            for e in trace.of("LAT-04") if e.step == "1 past the end"] == past
 
 
 @pytest.mark.seed("LAT-06", "GAP-24", "GAP-22")

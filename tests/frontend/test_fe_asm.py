@@ -99,7 +99,10 @@ def test_an_operand_that_is_not_there():
 @pytest.mark.seed("ASM-10", "ASM-15")
 def test_text_operands():
     op = b.variable("const char op[]", "add$s", memory="device")
-    call = asm_of(b.asm("%1.s32 %0, %0, 1;", [("+r", x)], [("C", b.name("op"))]), others=[op])
+    with Trace() as trace:
+        call = asm_of(b.asm("%1.s32 %0, %0, 1;", [("+r", x)], [("C", b.name("op"))]), others=[op])
+    assert [str(e) for e in trace.of("ASM-15")] == [
+        "ASM-15 3 text operand (tag 23): no value, constraint r"]
     assert call.aux.callee.template == "add$$s.s32 $0, $0, 1;"
     assert call.aux.callee.constraints == "=r,r,0"
     assert str(call.operands[0].name) == "undef"

@@ -593,6 +593,9 @@ def test_several_blocks_are_fused_on_demand_and_if_alike() -> None:
     one, two = (loop(k, BRANCHY.format(k=k, at=0)) for k in (1, 2))
     _, remarks = fused(one + two + END)
     assert [r.name for r in remarks] == ["SeveralBlocks"]
+    for works in (("bra M; M:", ""), ("", "bra M; M:")):
+        _, remarks = fused(loop(1, works[0]) + loop(2, works[1]) + END)
+        assert [r.name for r in remarks] == ["SeveralBlocks"]
     f, remarks = fused(one + two + END, "loop-simplify,loop-fuse<multi-block>")
     assert [r.name for r in remarks] == ["Fused"]
     assert loops(f) == 1

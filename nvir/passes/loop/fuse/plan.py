@@ -377,7 +377,7 @@ class Planner:
     @step("FUS-15", "5 counts", "a", "b")
     def _count_alike(self, a: TripCount, b: TripCount) -> bool:
         """Whether two loops run equally often, for certain."""
-        if a.count is not None or b.count is not None:
+        if a.count != b.count or a.count is not None:
             return a.count == b.count
         x, y = a.variable, b.variable
         if not (isinstance(x.step, int) and isinstance(y.step, int)) or x.bits != y.bits:
@@ -431,7 +431,7 @@ class Planner:
     @step("FUS-12", "6 merged variable", "x", "y")
     def _shift(self, x: InductionVariable, y: InductionVariable) -> int | None:
         """What the second loop's variable is ahead of the first's in each iteration."""
-        if x.bits != y.bits or x.phi.type.bits != y.phi.type.bits:
+        if (x.bits, x.phi.type.bits) != (y.bits, y.phi.type.bits):
             return None
         if not (isinstance(x.step, int) and isinstance(y.step, int)) or x.step != y.step:
             return None
