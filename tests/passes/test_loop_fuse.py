@@ -459,6 +459,18 @@ def test_a_count_may_begin_at_the_greatest_number() -> None:
     assert [r.args.get("shift") for r in remarks] == [-1]
 
 
+@pytest.mark.seed("FUS-11")
+@pytest.mark.parametrize(("starts", "name"), [((2, 1), "Fused"), ((0, -1), "TripCountsDiffer")])
+def test_a_count_without_sign_may_not_begin_below_zero(
+    starts: tuple[int, int], name: str
+) -> None:
+    text = "and.b32 %r50, %r50, 15; add.s32 %r50, %r50, 1; add.s32 %r49, %r50, -1;"
+    first = copies(1, start=str(starts[0]), bound="%r50", compare="lt.u32")
+    second = reads(2, start=str(starts[1]), bound="%r49", compare="lt.u32")
+    _, remarks = fused(text + first + second + stored(2) + END, runs=False)
+    assert [r.name for r in remarks] == [name]
+
+
 @pytest.mark.seed("FUS-12", "FUS-19")
 @pytest.mark.parametrize(("start", "sums"), [(5, 1), (6, 2)])
 def test_the_sum_that_a_shift_is_may_stand_in_the_first_body(start: int, sums: int) -> None:

@@ -190,7 +190,7 @@ def test_the_knob_leaves_only_the_latch():
 
 def test_a_shared_exit_becomes_the_loops_own(check):
     """The way around the loop and the way out of it meet in DONE."""
-    check("loop-simplify", """
+    ctx = check("loop-simplify", """
         ld.param.u64 %rd1, [a];
         ld.param.u32 %r1, [n];
         setp.eq.u32 %p2, %r1, 0;
@@ -221,6 +221,7 @@ def test_a_shared_exit_becomes_the_loops_own(check):
         st.global.u32 [%rd1], %r2;
         ret;
     """)
+    assert ctx.counters["loop-simplify.exits"] == 1
 
 
 @pytest.mark.seed("P18-05", "P18-09")
@@ -241,6 +242,7 @@ def test_an_exit_that_is_the_next_loops_entry_gets_one_block():
     """))
     ctx = simplify(module)
     assert names(ctx, "passed") == ["Preheader"]
+    assert {k.partition(".")[2]: n for k, n in ctx.counters.items() if n} == {"preheaders": 1}
     assert len(module["k"].blocks) == 5
     assert all(map(is_canonical, natural_loops(module["k"])))
 

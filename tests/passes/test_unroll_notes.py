@@ -680,6 +680,8 @@ def test_copies_for_which_there_is_no_room_are_rejected_by_the_verdict(factor, f
     assert (made.action, made.code) == (("partial", None) if fits else ("none", UnrollCode.OTHER))
     room = LARGEST - sum(map(len, kernel(loop(MAD)).blocks))
     assert fits or made.reason.endswith(f": {factor} copies are more than {room // 6}")
+    for most, action in ((room // 6, "partial"), (room // 6 + 1, "none")):
+        assert verdict(loop(MAD), factor=most).action == action
     _, remarks = run(loop(MAD), LoopUnrollFactor=factor)
     assert ("PartiallyUnrolled" if fits else "NotUnrolledOther") in [r.name for r in remarks]
 

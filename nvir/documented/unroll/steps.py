@@ -208,12 +208,9 @@ def within_budget(factor: int, cost: int, limit: int, T: int | None, free: bool 
 
 
 @step("UNR-07", "A nounroll reaches inwards", "loops")
-def nounroll_inwards(
-    loops: list[Loop], marked: Container[Block] | None = None
-) -> frozenset[Block]:
-    """Step A: the blocks inside of loops that must stay: those with a mark, or with these headers.
-    """
-    stay = [x for x in loops if (has_pragma(x) if marked is None else x.header in marked)]
+def nounroll_inwards(loops: list[Loop], marked: Container[Block]) -> frozenset[Block]:
+    """Step A: the blocks inside of loops that must stay, which have these headers."""
+    stay = [x for x in loops if x.header in marked]
     return frozenset(b for loop in stay for child in loop.children for b in child.blocks)
 
 
