@@ -123,7 +123,7 @@ def _temporary(g: IRGenState, t: tree.CType, abi: ABI) -> LValue:
 
 
 @step("CAL-02", "2 builtin", "f")
-def is_builtin(f: tree.Function, documented: bool = False) -> bool:
+def is_builtin(f: tree.Function, documented: bool) -> bool:
     return bool(f.attributes.builtin or (documented and f.attributes.noted_builtin))
 
 

@@ -332,9 +332,9 @@ class Planner:
         if exiting is not loop.latches[0]:
             raise FusionRefused(TOP_TESTED, loop=name)
         last = exiting.terminator
-        if last is None or last.form.name != "bra" or last.guard is None:
-            what = last.form.spelling if last is not None else "nothing"
-            raise FusionRefused(NOT_CONDITIONAL, loop=name, what=what)
+        assert last is not None  # it leads back and out
+        if last.form.name != "bra" or last.guard is None:
+            raise FusionRefused(NOT_CONDITIONAL, loop=name, what=last.form.spelling)
         return last
 
     @step("FUS-09", "3 budget", "size", "self.limits.budget")
