@@ -17,6 +17,7 @@ import attrs
 
 from nvir.ir import types as ty
 from nvir.ir.instruction import CallInfo, Instruction
+from nvir.ir.module import Module
 from nvir.ir.opcodes.form import Form, nvvm_form
 from nvir.ir.text.datum import register
 from nvir.ir.types import METADATA, Type, pointer
@@ -177,3 +178,17 @@ def symbols_in(v: Value) -> Iterator[Symbol]:
             work.extend(x.value)
         elif not isinstance(x, Constant) and hasattr(x, "symbol"):
             yield x.symbol
+
+
+def named_in(module: Module) -> set[Symbol]:
+    """The symbols that bodies and initialisers name: other declarations need not be printed."""
+    found: set[Symbol] = set()
+    for f in module.functions:
+        for i in f.instructions():
+            if i.form.is_call and isinstance(i.aux, CallInfo) and isinstance(i.aux.callee, Symbol):
+                found.add(i.aux.callee)
+            found.update(symbols_of(i))
+    for g in module.globals:
+        if g.init is not None:
+            found.update(symbols_in(g.init))
+    return found

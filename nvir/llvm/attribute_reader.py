@@ -181,6 +181,8 @@ class AttributeReader:
         if token in OF_TEXT and follows:
             start = g.k
             g.skip_brackets()
+            if g.t[g.k - 1] != ")":
+                g.fail(f"')' behind what '{token}' says", g.k - 1)
             text = _joined(g.t[start + 1 : g.k - 1])
             wrong = text_problem(token, text)
             if wrong:

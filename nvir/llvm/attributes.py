@@ -175,6 +175,9 @@ def call_problem(attributes: tuple[Any, ...]) -> str | None:
     return f"'{min(wrong)}' is no attribute of calls" if wrong else None
 
 
+_RANGE = re.compile(r"i\d+ -?\d+ -?\d+")
+
+
 @functools.lru_cache(maxsize=4096)
 def text_problem(name: str, text: str) -> str | None:
     """What is wrong inside of the brackets of `memory(…)` and its like, or None."""
@@ -203,7 +206,7 @@ def text_problem(name: str, text: str) -> str | None:
             return "vscale_range is two powers of two, the smaller one first"
     if name == "range":
         parts = text.replace(",", " ").split()
-        if len(parts) != 3 or parts[1] == parts[2]:
+        if not _RANGE.fullmatch(" ".join(parts)) or parts[1] == parts[2]:
             return "a range has a type and two different bounds"
     if name == "nofpclass" and not ({*words} <= _CLASSES and words) and not (
             text.isdigit() and 0 < int(text) < 1 << 10):

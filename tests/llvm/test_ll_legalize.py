@@ -380,8 +380,11 @@ def test_what_libnvvm_takes_of_no_variable_or_function_goes():
     text = """@s = internal addrspace(3) global [4 x i32] zeroinitializer
 @t = internal addrspace(1) global [4 x i32] zeroinitializer
 @h = addrspace(1) global half 0xHBC00
+@unused = extern_weak addrspace(1) global i32
+@used = extern_weak addrspace(1) global i32
 @llvm.compiler.used = appending global [1 x ptr] [ptr @f], section "llvm.metadata"
 define void @f() nobuiltin noredzone noinline {
+  store i32 1, ptr addrspace(1) @used
   ret void
 }
 """
@@ -392,7 +395,8 @@ define void @f() nobuiltin noredzone noinline {
         assert "@s = internal addrspace(3) global [4 x i32] undef" in made
         assert "@t = internal addrspace(1) global [4 x i32] zeroinitializer" in made
         assert f"@h = addrspace(1) global {half}" in made
-        assert "llvm.compiler.used" not in made
+        assert "llvm.compiler.used" not in made and "@unused" not in made
+        assert "@used = extern_weak addrspace(1) global i32" in made
         assert "define void @f() noinline" in made
 
 

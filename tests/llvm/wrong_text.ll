@@ -4524,3 +4524,14 @@ define ptr @f() {
   %y = call ptr @llvm.threadlocal.address.p0(ptr @g)
   ret ptr %y
 }
+;;; attribute: range whose bound is no number
+declare i32 @f()
+define i32 @g() {
+  %r = call range(i32 phi, 5) i32 @f()
+  ret i32 %r
+}
+;;; attribute: memory that ends in another bracket
+define void @g() #2 {
+  ret void
+}
+attributes #2 = { memory(none} }

@@ -20,7 +20,7 @@ COMPARISONS = [
     "ueq", "ugt", "uge", "ult", "ule", "une", "uno",
 ]
 each = pytest.mark.parametrize("type", TYPES, ids=str)
-targets = pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+targets = pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90"])
 
 
 def call(b, m, name, t, args, result=None, flags=()):

@@ -32,8 +32,8 @@ from nvir.ir import Function, Instruction, Module, Unsupported
 from nvir.ir import types as ty
 from nvir.ir.intrinsics import find
 from nvir.ir.nvvm import Builder, const, const_like, declare
-from nvir.ir.nvvm_values import ConstantExpr, InlineAsm, NvvmCall, Poison
-from nvir.ir.values import Argument, Constant, Undef, Value, constant, undef
+from nvir.ir.nvvm_values import ConstantExpr, InlineAsm, NvvmCall, Poison, named_in
+from nvir.ir.values import Argument, Constant, Symbol, Undef, Value, constant, undef
 from nvir.ir.verify.nvvm import element
 from nvir.passes.aggregate.leaves import leaves
 from nvir.passes.context import Context
@@ -122,9 +122,14 @@ def _is_carried(i: Instruction, dialect: str) -> bool:
 def _strip(module: Module) -> bool:
     """Leave out what libnvvm does not take and no code of it hangs on."""
     changed = False
+    named: set[Symbol] | None = None
     for v in list(module.globals):
         changed |= v.attributes.pop("section", None) is not None
-        if v.name == "llvm.compiler.used":
+        unused = v.linkage == "extern_weak"
+        if unused:
+            named = named_in(module) if named is None else named
+            unused = v not in named
+        if unused or v.name == "llvm.compiler.used":
             module.globals.remove(v)
             module.order.remove(v)
             changed = True

@@ -17,11 +17,10 @@ import attrs
 
 from nvir.ir import Constant, Function, Symbol, SymbolOffset, Undef, Value, bulk, constant, integer
 from nvir.ir.errors import ParseError, Unsupported
-from nvir.ir.instruction import CallInfo
 from nvir.ir.intrinsics import find
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.module import Module, capability, default_version
-from nvir.ir.nvvm_values import symbols_in, symbols_of
+from nvir.ir.nvvm_values import named_in
 from nvir.ir.symbols import Variable
 from nvir.ir.types import B8, B64, SCALARS, ArrayType, FloatType, IntType, PointerType, array
 from nvir.passes.select import abi, constants
@@ -48,7 +47,7 @@ class ModuleSelector:
         self.symbols: dict[Symbol, Symbol] = {}
         self.names: set[str] = set()
         self.assembled: dict[str, Symbol] = {}  # what assembly at module level makes
-        self.named = _named(source)
+        self.named = named_in(source)
         self.alignments = abi.alignments(source)
         self.selected: list[Selector] = []
 
@@ -278,20 +277,6 @@ def _linkage(word: str, declared: bool) -> str:
     if word.startswith(("weak", "linkonce")):
         return "weak"
     return "common" if word == "common" else "visible"
-
-
-def _named(module: Module) -> set[Symbol]:
-    """The symbols that bodies and initialisers name: other declarations need not be printed."""
-    found: set[Symbol] = set()
-    for f in module.functions:
-        for i in f.instructions():
-            if i.form.is_call and isinstance(i.aux, CallInfo) and isinstance(i.aux.callee, Symbol):
-                found.add(i.aux.callee)
-            found.update(symbols_of(i))
-    for g in module.globals:
-        if g.init is not None:
-            found.update(symbols_in(g.init))
-    return found
 
 
 def _version(source: Module) -> tuple[int, int]:

@@ -7,7 +7,7 @@ Contraction a product and each sum of its block that it is part of become `fma.r
 half        division, square root and remainder go through float, which rounds right:
             its 24 bits are at least 2·11 + 2.
 bfloat      before sm_90 there is fma alone: a + b = a·1 + b, a·b = a·b - 0, and what
-            fma is not for goes through float.
+            fma is not for goes through float. Before sm_80 all does, and is rounded by integers.
 frem        LLVM means C's fmod, exact however large the quotient; PTX has no such instruction.
             Under `afn`, or where fast-math is on, a - b·trunc(a/b); else a loop that subtracts b
             times powers of two.
@@ -46,6 +46,11 @@ def has_bfloat(s: Selector) -> bool:
     return s.sm >= 90
 
 
+def lacks_bfloat(s: Selector, t: Type) -> bool:
+    """Whether the target has no operation on bfloat at all, and t is it."""
+    return t.name == "bfloat" and s.sm < 80
+
+
 def to_float(s: Selector, t: Type, x: Value) -> Value:
     """A half or bfloat as a float; exact."""
     x = s.reg(x, "b16")
@@ -58,7 +63,19 @@ def to_float(s: Selector, t: Type, x: Value) -> Value:
 
 def from_float(s: Selector, t: Type, x: Value) -> Value:
     """A float rounded to half or bfloat."""
+    if lacks_bfloat(s, t):
+        return _rounded_by_integers(s, x)
     return s.op(f"cvt.rn.{kind_of(t)}.f32", x)
+
+
+def _rounded_by_integers(s: Selector, x: Value) -> Value:
+    """The upper half of a float, rounded to nearest, ties to even; of a NaN a quiet one."""
+    bits = s.op("mov.b32", s.reg(x, "f32"))
+    last = s.op("bfe.u32", bits, 16, 1)
+    up = s.op("add.s32", s.op("add.s32", bits, last), 0x7FFF)
+    is_nan = s.op("setp.nan.f32", x, x)
+    return s.op("cvt.u16.u32", s.op("shr.u32", s.op(
+        "selp.b32", s.op("or.b32", bits, 1 << 22), up, is_nan), 16))
 
 
 def as_float(s: Selector, t: Type, x: Value) -> tuple[str, Value]:
@@ -106,7 +123,14 @@ def _fused(s: Selector, i: Instruction, kind: str, k: int, lane: int) -> Value:
     is then dead."""
     m = i.operands[k]
     assert isinstance(m, Instruction)
-    x, y, z = (operand(s, kind, s.use(v)[lane]) for v in (*m.operands, i.operands[1 - k]))
+    values = [s.use(v)[lane] for v in (*m.operands, i.operands[1 - k])]
+    t = element(i.type)
+    if lacks_bfloat(s, t):
+        x, y, z = (to_float(s, t, v) for v in values)
+        if i.form.name == "fsub":
+            x, z = (x, negative(s, "f32", z)) if k == 0 else (negative(s, "f32", x), z)
+        return from_float(s, t, s.op("fma.rn.f32", x, y, z))
+    x, y, z = (operand(s, kind, v) for v in values)
     if i.form.name == "fsub":
         if kind in ("f16", "bf16"):
             z, x = (s.op(f"neg.{kind}", z), x) if k == 0 else (z, s.op(f"neg.{kind}", x))
@@ -140,6 +164,8 @@ def _sum(s: Selector, i: Instruction) -> Parts:
 
 def _arithmetic(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
     kind, name = kind_of(t), _NAMES[i.form.name]
+    if lacks_bfloat(s, t):
+        return (through_float(s, t, f"{name}.rn.f32", args[0][0], args[1][0]),)
     a, b = (operand(s, kind, x[0]) for x in args)
     if kind == "bf16" and not has_bfloat(s):
         return (_bfloat_by_fma(s, name, a, b),)

@@ -14,7 +14,9 @@ from nvir.passes.select.rules.floating import (
     ftz,
     is_approximate,
     kind_of,
+    lacks_bfloat,
     operand,
+    through_float,
     to_float,
 )
 from nvir.passes.select.selector import Parts, Selector, width
@@ -38,6 +40,8 @@ def _back(s: Selector, t: Type, x: Value) -> Parts:
 
 def _fma(s: Selector, i: Instruction, t: Type, r: Type, args: list[Parts]) -> Parts:
     kind = kind_of(t)
+    if lacks_bfloat(s, t):
+        return (through_float(s, t, "fma.rn.f32", *(x[0] for x in args)),)
     a, b, c = (operand(s, kind, x[0]) for x in args)
     if "fmuladd" in _name(i) and s.options.fp_contract == "off" and kind in ("f32", "f64"):
         product = s.op(f"mul.rn{ftz(s, kind)}.{kind}", s.reg(a, kind), b)
