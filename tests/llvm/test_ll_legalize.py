@@ -395,7 +395,8 @@ define void @f() nobuiltin noredzone noinline {
         assert "@s = internal addrspace(3) global [4 x i32] undef" in made
         assert "@t = internal addrspace(1) global [4 x i32] zeroinitializer" in made
         assert f"@h = addrspace(1) global {half}" in made
-        assert "llvm.compiler.used" not in made and "@unused" not in made
+        assert "llvm.compiler.used" not in made
+        assert "@unused" not in made
         assert "@used = extern_weak addrspace(1) global i32" in made
         assert "define void @f() noinline" in made
 
