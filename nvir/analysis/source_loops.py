@@ -225,15 +225,17 @@ def _is_rest(rest: Loop, main: Loop) -> bool:
     return n > 1 and share == 1 and _stride(main) % n == 0
 
 
-def _ratio(many: Signature, one: Signature) -> tuple[int, float]:
-    """How often most operations of `one` stand in `many`, and the share for which that holds."""
+def _ratio(many: Signature, one: Signature, stride: int = 0) -> tuple[int, float]:
+    """How often most operations of `one` stand in `many`, and the share for which that holds. Of
+    numbers that as many say, one that divides the stride of the many is taken: a product and a sum
+    may be fused in one of the two alone."""
     votes: Counter[int] = Counter()
     for key, n in one.items():
         votes[round(many[key] / n)] += 1
     votes.pop(0, None)
     if not votes:
         return 1, 0.0
-    best = max(votes, key=lambda r: (votes[r], r))
+    best = max(votes, key=lambda r: (votes[r], stride % r == 0, r))
     return best, votes[best] / len(one)
 
 
@@ -247,7 +249,8 @@ def _grouped(places: tuple[Place, ...], group: list[Loop], trips: int | None) ->
     found = [signature(x, joined=True) for x in group]
     least = min(range(len(group)), key=lambda k: sum(found[k].values()))
     base = [_base(k, found) for k in range(len(group))]
-    copies = [_ratio(s, found[b])[0] for s, b in zip(found, base, strict=True)]
+    copies = [_ratio(s, found[b], _stride(x))[0]
+              for x, s, b in zip(group, found, base, strict=True)]
     has_heavy = any(heavy(i.form) for b in group[least].own for i in b)
     if not has_heavy and _stride(group[least]) == 1:  # sums of integers are folded
         copies = [_stride(x) or n for x, n in zip(group, copies, strict=True)]
@@ -262,8 +265,9 @@ def _grouped(places: tuple[Place, ...], group: list[Loop], trips: int | None) ->
         copies = [n] * len(group)
         role = "whole" if len(group) == 1 else "version"
         return SourceLoop(places, tuple(LoopPart(x, n, role) for x in group))
-    mains = [s for s, n in zip(found, copies, strict=True) if n > 1]
-    rests = [not shared or any(_ratio(m, s)[1] for m in mains) for s in found]
+    mains = [(x, s) for x, s, n in zip(group, found, copies, strict=True) if n > 1]
+    rests = [not shared or any(_ratio(m, s)[1] and bool(y.children) == bool(x.children)
+                               for y, m in mains) for x, s in zip(group, found, strict=True)]
     return SourceLoop(places, tuple(
         LoopPart(x, n, "main" if n > 1 else "remainder" if rest else "version")
         for x, n, rest in zip(group, copies, rests, strict=True)

@@ -161,6 +161,23 @@ def test_a_literal_count_tells_copies_where_the_code_has_no_count(tmp_path: Path
         assert found.copies == factor
 
 
+def test_of_factors_that_as_many_say_one_that_divides_the_stride_is_taken() -> None:
+    """The remainder fuses its product and sum: of subtractions there are eight times as many."""
+    apart = "sub.f32 %f3, %f2, %f1; sub.f32 %f1, %f3, %f1; mul.f32 %f1, %f1, 0f3F000000;"
+    main = body("A", 4, "%r1", 4, 20).replace("add.f32 %f1, %f1, %f2;", apart)
+    rest = REST.replace("add.f32 %f1, %f1, %f2;", "sub.f32 %f3, %f2, %f1; "
+                        "fma.rn.f32 %f1, %f3, 0fBF000000, %f1;")
+    assert roles(groups(main + rest)) == [[("A", 4, "main"), ("B", 1, "remainder")]]
+
+
+def test_a_loop_around_others_is_no_remainder_of_one_without() -> None:
+    inner = body("I", 1, "%r3", 1, 40)
+    around = body("B", 1, "%r4", 1, 20).replace("add.f32 %f1", f"{inner}add.f32 %f1", 1)
+    for last, role in ((around, "version"), (REST, "remainder")):
+        found = next(g for g in roles(groups(body("A", 4, "%r1", 4, 20) + last)) if len(g) > 1)
+        assert found == [("A", 4, "main"), ("B", 1, role)]
+
+
 def test_two_versions_of_a_loop() -> None:
     text = "setp.lt.s32 %p2, %r2, 5; @%p2 bra B;\n" + body("A", 1, "%r1", 1, 20) + "bra X;\n"
     found = groups(text + body("B", 1, "%r1", 1, 20) + "X:\n")

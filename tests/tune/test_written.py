@@ -11,6 +11,7 @@ from nvir.tune.candidates import Choices, LoopSetting
 from nvir.tune.judge import Cycles, KernelTime
 from nvir.tune.search import Judged, KernelTuning
 from nvir.tune.weights import KernelLoop
+from tests.analysis.test_source_loops import HEAD, body
 from tests.tune.test_tune import UNKNOWN
 
 TEXT = UNKNOWN.replace(".address_size 64", ".address_size 64\n.file 1 \"dir/k.cu\"").replace(
@@ -61,6 +62,18 @@ st.global.f32 [%rd1], %f1; ret; }}
     loop = KernelLoop("LOOP", None, 64, source, *[frozenset[int]()] * 2, True, frozenset())
     k = KernelTuning("k", [loop], 256, True)
     assert rounds(k, read_ptx(text(1)), read_ptx(text(copies))) == {"LOOP": expected}
+
+
+@pytest.mark.parametrize(("trips", "expected"), [(64, 64.0), (16, 16.0)])
+def test_a_version_runs_as_often_as_it_did_not_as_the_loop_of_copies(trips: int, expected: float):
+    """A is the loop four times where I has nothing to do, B the loop around I."""
+    text = HEAD + body("A", 4, "%r1", 4, 20) + body("B", 1, "%r4", 1, 20).replace(
+        "add.f32 %f1", f"{body('I', 1, '%r3', 1, 40)}add.f32 %f1", 1)
+    module = read_ptx(f"{text}st.global.f32 [%rd1], %f1; ret; }}\n")
+    loops = [KernelLoop(name, None, n, "given", *[frozenset[int]()] * 2, True, frozenset())
+             for name, n in (("A", 64), ("B", trips), ("I", 8))]
+    k = KernelTuning("k", loops, 256, True)
+    assert rounds(k, module, module) == {"A": 64.0, "B": expected, "I": 8.0}
 
 
 def scaled(step: str = "1", address: str = "%r1", places: str = "") -> str:

@@ -156,7 +156,11 @@ def rounds(k: KernelTuning, before: Module, changed: Module) -> dict[str, float]
     often as they were taken to: on average, where that was assumed."""
     loops = {x.name: x for x in k.loops}
     runs = {}
+    versions = {}  # run apart from the others, by their copies
     for place, parts in _parts(before, k.name):
+        versions.update({(place, copies): fmean(loops[header].counts)
+                         for header, copies, role in parts
+                         if role == "version" and header in loops})
         header, copies, _ = max(parts, key=lambda x: x[1])
         if header in loops:
             runs[place] = fmean(loops[header].counts) * copies
@@ -165,7 +169,8 @@ def rounds(k: KernelTuning, before: Module, changed: Module) -> dict[str, float]
     for place, parts in _parts(changed, k.name):
         most = max(copies for _, copies, _ in parts)
         for header, copies, role in parts if place in runs else ():
-            n = (most - 1) / 2 if role == "remainder" else runs[place] / copies
+            n = (most - 1) / 2 if role == "remainder" else versions.get(
+                (place, copies), runs[place] / copies)
             if role != "remainder" or header not in limited:
                 found[header] = max(1, n)
     return found
