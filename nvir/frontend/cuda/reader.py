@@ -11,6 +11,7 @@ Cost     linear in the cursors of what is reached.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, deque
 from typing import Any
@@ -204,6 +205,8 @@ class Reader(StatementReader, ExpressionReader, CallReader):
             name = kind_of(k)
             if name == "ANNOTATE_ATTR":
                 values = [evaluate(v) for v in children(k)]
+                if beyond := [v for v in values if v is not None and not math.isfinite(v)]:
+                    raise self.unsupported(f"{k.spelling.removeprefix('nvir.')} of {beyond[0]}", c)
                 made.names[k.spelling] = [int(v) for v in values if v is not None]
             elif name == "UNEXPOSED_ATTR" and not self.is_own(c):  # libclang names few of them
                 found = _SECTION.match(" ".join(t.spelling for t in k.get_tokens()))

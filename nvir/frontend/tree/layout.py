@@ -186,12 +186,14 @@ def find_base(record: Record, base: Record) -> tuple[int, ...] | None:
 
 def has_const_member(t: CType) -> bool:
     """Whether an object of the type cannot be assigned as a whole."""
-    while isinstance(t, Typedef | Qualified):
-        if isinstance(t, Qualified) and t.const:
-            return True
-        t = t.type
-    if isinstance(t, Array):
-        return has_const_member(t.element)
-    if isinstance(t, Record):
-        return any(has_const_member(f.type) for f in t.fields or ())
+    work, seen = [t], set[int]()  # a record inside itself, which has no size, is asked once
+    while work:
+        t = work.pop()
+        while isinstance(t, Typedef | Qualified | Array):
+            if isinstance(t, Qualified) and t.const:
+                return True
+            t = t.element if isinstance(t, Array) else t.type
+        if isinstance(t, Record) and id(t) not in seen:
+            seen.add(id(t))
+            work += [f.type for f in t.fields or ()]
     return False

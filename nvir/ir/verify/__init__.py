@@ -44,6 +44,7 @@ Cost     Linear; below 1 µs an instruction.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, NoReturn
@@ -157,6 +158,11 @@ class FunctionCheck:
         for a in function.params:
             if isinstance(a, Argument):
                 self.where[a] = 0
+
+    @functools.cached_property
+    def own(self) -> set[Any]:
+        """The variables and parameters of the function."""
+        return {*self.function.locals, *self.function.params, *self.function.returns}
 
     def fail(self, invariant: str, instruction: Instruction | None = None) -> NoReturn:
         module = self.function.module
@@ -329,7 +335,7 @@ class FunctionCheck:
         """Hold a symbol to be one of the function or its module."""
         f = self.function
         if self.sight is None:
-            self.sight = {f, *f.locals, *f.params, *f.returns}
+            self.sight = {f, *self.own}
             if f.module is not None:
                 self.sight.update(f.module.order)
         if symbol not in self.sight and f.module is not None:

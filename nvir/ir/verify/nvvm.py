@@ -182,8 +182,10 @@ def _pointer_at(index: int, stores: bool) -> Rule:
             return f"{i.form.name} takes a pointer, not {p}"
         if stores and p.space == CONSTANT_SPACE:
             return f"{i.form.name} writes to address space 4, which is constant"
-        if "atomic" in i.form.mods and not (isinstance(i.aux, tuple) and len(i.aux) == 3):
-            return f"an atomic {i.form.name} has no ordering"
+        words = _ORDERINGS.get(i.form.name, 1 if "atomic" in i.form.mods else 0)
+        if words and not (isinstance(i.aux, tuple) and len(i.aux) == words + 2
+                          and all(isinstance(x, str) for x in i.aux[:-1])):
+            return f"{i.form.name} lacks an ordering, scope or alignment"
         if problem := _alignment_problem(i):
             return problem
         value = i.type if index == 0 else i._operands[0].type
@@ -194,6 +196,9 @@ def _pointer_at(index: int, stores: bool) -> Rule:
         return _atomic_problem(value) if "atomic" in i.form.mods else None
 
     return rule
+
+
+_ORDERINGS = {"atomicrmw": 1, "cmpxchg": 2}  # words before the scope and the alignment
 
 
 def _alignment_problem(i: Instruction) -> str | None:

@@ -188,8 +188,8 @@ def _check_call(check: FunctionCheck, i: Instruction, info: CallInfo) -> None:
     for p in info.return_params:
         check.in_sight(p, i)  # type: ignore[arg-type]  # they are variables
     for v in (*info.return_params, *i.sources):
-        if isinstance(v, Variable) and v.space != "param":
-            check.fail(f"{v.name} is passed, and is no .param variable", i)
+        if isinstance(v, Variable) and (v.space != "param" or v not in check.own):
+            check.fail(f"{v.name} is passed, and is no .param variable of the function", i)
     callee = info.callee
     if callee is None:
         if not i.sources:

@@ -1,0 +1,1 @@
+__shared__ __align__(1e999)float b_tile
