@@ -182,7 +182,9 @@ def _pointer_at(index: int, stores: bool) -> Rule:
             return f"{i.form.name} takes a pointer, not {p}"
         if stores and p.space == CONSTANT_SPACE:
             return f"{i.form.name} writes to address space 4, which is constant"
-        words = _ORDERINGS.get(i.form.name, 1 if "atomic" in i.form.mods else 0)
+        words = 0  # before the scope and the alignment
+        if i.form.op.kind is OpKind.ATOMIC or "atomic" in i.form.mods:
+            words = 1 + (i.form.name == "cmpxchg")
         if words and not (isinstance(i.aux, tuple) and len(i.aux) == words + 2
                           and all(isinstance(x, str) for x in i.aux[:-1])):
             return f"{i.form.name} lacks an ordering, scope or alignment"
@@ -196,9 +198,6 @@ def _pointer_at(index: int, stores: bool) -> Rule:
         return _atomic_problem(value) if "atomic" in i.form.mods else None
 
     return rule
-
-
-_ORDERINGS = {"atomicrmw": 1, "cmpxchg": 2}  # words before the scope and the alignment
 
 
 def _alignment_problem(i: Instruction) -> str | None:
