@@ -295,8 +295,8 @@ dynamic_smem_option = click.option(
 class Seconds(click.FloatRange):
     """Seconds that end: `nan` is neither more nor less than 0, `inf` no limit."""
 
-    def __init__(self) -> None:
-        super().__init__(0)
+    def __init__(self, most: float | None = None) -> None:
+        super().__init__(0, most)
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nvir.cli.common import (
+    Seconds,
     arch_option,
     choose_loop,
     json_option,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     help="Let OR-tools settle the intervals below the one found, and the fewest registers.",
 )
 @click.option(
-    "--budget", type=click.FloatRange(min=0, max=1e5), default=5.0, show_default=True,
+    "--budget", type=Seconds(1e5), default=5.0, show_default=True,
     metavar="SECONDS",
     help="Seconds for OR-tools in all, as it counts them itself: each takes one to two of "
     "the processor. At most half of them go to intervals, the rest to registers.",

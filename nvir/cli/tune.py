@@ -106,10 +106,12 @@ def command(
     module = read_compiled(file, arch, ["nvcc"] if backend == "nvcc" else None)
     names = [str(f.name) for f in module.kernels]
     chosen = names if kernel is None else known_names(kernel, names, file)
-    headers = {str(x.header.name) for f in module.kernels for x in Analyses.of(f).loops}
+    headers = [(str(f.name), str(x.header.name))
+               for f in module.kernels for x in Analyses.of(f).loops]
+    known_loops = {name for k, header in headers for name in (header, f"{k}:{header}")}
     for given in trips:
-        if given.rpartition(":")[2] not in headers:
-            known = ", ".join(sorted(headers)) or "none"
+        if given not in known_loops:
+            known = ", ".join(sorted({header for _, header in headers})) or "none"
             raise click.UsageError(f"no loop {given!r} in {file}; there are: {known}")
     if not measures and (grid or arguments):
         raise click.UsageError("--grid and --arg are for --measure")

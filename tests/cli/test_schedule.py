@@ -79,6 +79,7 @@ def test_a_loop_is_chosen_by_number_or_label() -> None:
         (["--loop", "99"], 2, "there are: 1 $L__BB0_"),
         (["--kernel", "nobody"], 2, "no function 'nobody' in"),
         (["--profile", "sm_1"], 2, "no machine profile for 'sm_1'"),
+        (["--budget", "nan"], 2, "nan is no number of seconds"),
     ],
 )
 def test_wrong_choices_are_told(options: list[str], code: int, message: str) -> None:

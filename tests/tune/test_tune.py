@@ -409,7 +409,7 @@ def test_advice_says_what_to_write_and_where():
     (said,) = advice(module, "k", few, 256)
     assert said == "__maxnreg__(32) on the kernel"
     (said,) = advice(read_ptx(UNKNOWN), "k", Choices((("LOOP", LoopSetting(0)),)), 256)
-    assert said == "#pragma unroll at loop LOOP (line 21)"
+    assert said == "#pragma unroll at LOOP (line 21)"
 
 
 def test_a_factor_to_write_holds_the_front_ends() -> None:
@@ -511,7 +511,7 @@ def test_other_commands_tune_as_well(tmp_path):
 
 
 @pytest.mark.parametrize(("args", "message"), [
-    (["--trip", "LOOP"], "is not HEADER=N"),
+    (["--trip", "LOOP"], "is not HEADER=N"), (["--trip", "other:LOOP=4"], "no loop 'other:LOOP'"),
     (["--trip", "LOOP=0"], "is not HEADER=N"),
     (["--trip", "ELSEWHERE=8"], "no loop 'ELSEWHERE'"),
     (["--kernel", "none"], "no function 'none'"),

@@ -21,7 +21,7 @@ class Change:
     """One thing to write in CUDA.
 
     text        what, code in backquotes
-    place       "k.cu:12", or "loop $L (line 21)" of the PTX; empty where it is the kernel's
+    place       "k.cu:12", or "$L (line 21)" of the PTX; empty where it is the kernel's
     file, line  of the place: the name of a file of the source, or none and a line of the PTX
     note        why it is not what the settings say
     """
@@ -133,7 +133,7 @@ def _places(module: Module, kernel: str) -> dict[str, tuple[Change, int]]:
                 file, line = lines.file(g.places[0][0]), g.places[0][1]
                 at = Change("", f"{file}:{line}", file, line)
             else:
-                spot = f"loop {b.name}" + (f" (line {b.line})" if b.line else "")
+                spot = str(b.name) + (f" (line {b.line})" if b.line else "")
                 at = Change("", spot, line=b.line)
             found[str(b.name)] = at, 0 if p.role == "remainder" else p.copies
     return found
