@@ -39,9 +39,9 @@ _NOT_DONE = frozenset((
     "cleanupret", "catchpad", "cleanuppad", "ptrtoaddr",
 ))
 ORDERINGS = frozenset(("unordered", "monotonic", "acquire", "release", "acq_rel", "seq_cst"))
-_RECORDS = frozenset((
-    "#dbg_value", "#dbg_declare", "#dbg_assign", "#dbg_label", "#dbg_declare_value",
-))
+# How many parts each record for debuggers has.
+_RECORDS = {"#dbg_value": 4, "#dbg_declare": 4, "#dbg_assign": 7, "#dbg_label": 2,
+            "#dbg_declare_value": 4}
 _DIGITS = frozenset("0123456789")
 MAX_NAME = 12  # digits of a number that counts
 MAX_GOOD = 4000
@@ -115,8 +115,7 @@ class DefinitionReader(Grammar):
                 elif token[0] == "#":
                     if token not in _RECORDS:
                         self.fail("a record such as '#dbg_value'")
-                    self.k += 1
-                    self.skip_brackets()
+                    self._record(_RECORDS[token])
                     self.known_nodes(start)
                 elif token == "uselistorder":
                     self.use_list_order()
@@ -133,6 +132,21 @@ class DefinitionReader(Grammar):
                 self.broken = True
                 self.reader.stopped(Stop("the instruction runs into the end of the body", end))
         self._finish(end)
+
+    def _record(self, parts: int) -> None:
+        """Pass over `#dbg_value(i32 %a, !8, !DIExpression(), !9)`, of so many parts."""
+        self.k += 1
+        self.expect("(")
+        for n in range(parts):
+            start = self.k
+            while self.t[self.k] not in (",", ")") and self.k < self.extent[1]:
+                opens = self.t[self.k + 1] == "("
+                self.k += 1
+                if opens:
+                    self.skip_brackets()
+            if self.k == start:
+                self.fail("a value or a node")
+            self.expect("," if n + 1 < parts else ")")
 
     def _goes_on(self) -> bool:
         """Whether the line at `k` begins no instruction or label: `to label %a unwind label %b`."""

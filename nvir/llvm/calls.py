@@ -32,10 +32,16 @@ from nvir.llvm.lexer import Stop, name_in
 if TYPE_CHECKING:
     from nvir.llvm.body import DefinitionReader
 
+# LLVM's names of calling conventions; those of other machines are C's here, as for llc.
 CONVENTIONS = frozenset((
     "ccc", "fastcc", "coldcc", "ptx_kernel", "ptx_device", "spir_func", "spir_kernel", "tailcc",
-    "preserve_mostcc", "preserve_allcc", "swiftcc",
+    "preserve_mostcc", "preserve_allcc", "preserve_nonecc", "swiftcc", "swifttailcc", "ghccc",
+    "anyregcc", "win64cc", "cfguard_checkcc", "cxx_fast_tlscc", "graalcc", "hhvmcc", "hhvm_ccc",
+    "intel_ocl_bicc", "x86_stdcallcc", "x86_fastcallcc", "x86_regcallcc", "x86_thiscallcc",
+    "x86_vectorcallcc", "x86_64_sysvcc", "arm_apcscc", "arm_aapcscc", "arm_aapcs_vfpcc",
+    "aarch64_vector_pcs", "aarch64_sve_vector_pcs", "riscv_vector_cc", "m68k_rtdcc",
 ))
+_NUMBER = re.compile(r"cc(\d{0,9})\Z")  # cc 71, or cc71 as one word
 _NUMBERED = {0: "", 8: "fastcc", 9: "coldcc", 71: "ptx_kernel", 72: "ptx_device",
              75: "spir_func", 76: "spir_kernel"}
 type_of = attrgetter("type")
@@ -59,7 +65,7 @@ def read_call(b: DefinitionReader, row: str) -> Value | None:
         spelling = f"call {row}"
     flags_at = b.k
     flags = b.flags("call") if b.t[flags_at] in FLAGS else "call"
-    called = convention(b) if b.t[b.k] in CONVENTIONS or b.t[b.k] == "cc" else ""
+    called = convention(b)
     result_attributes = b.reader.attributes.parameter(b)
     if b.t[b.k] == "addrspace":
         b.address_space()
@@ -232,9 +238,9 @@ def convention(g: Any) -> str:
     if token in CONVENTIONS:
         g.k += 1
         return str(token) if token != "ccc" else ""
-    if token == "cc":
+    if token[:2] == "cc" and (found := _NUMBER.match(token)) is not None:
         g.k += 1
-        number = g.number()
+        number = int(found[1]) if found[1] else g.number()
         return _NUMBERED.get(number, f"cc {number}")
     return ""
 

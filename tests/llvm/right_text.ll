@@ -591,3 +591,11 @@ define i32 @one() {
 uselistorder ptr @a, { 1, 0 }
 uselistorder i32 7, { 1, 0 }
 uselistorder i32 1, { 1, 0 }
+;;; conventions: a number without a space, and one of another machine
+define cc1023 void @f() {
+  call cc10 void @g()
+  ret void
+}
+define x86_stdcallcc void @g() {
+  ret void
+}

@@ -4535,3 +4535,14 @@ define void @g() #2 {
   ret void
 }
 attributes #2 = { memory(none} }
+;;; debug record: a part is missing
+define void @f(i32 %a) {
+    #dbg_value(i32 %a)
+  ret void
+}
+;;; debug record: a part too many
+define void @f(i32 %a) {
+    #dbg_label(!0, !0, !0)
+  ret void
+}
+!0 = !{}
