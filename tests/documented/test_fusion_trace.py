@@ -285,6 +285,26 @@ def test_the_register_of_the_second_loops_own_variable_is_not_killed():
         "cloned: as it is"]
 
 
+@pytest.mark.seed("FUS-19")
+@pytest.mark.parametrize(("of", "killed"), [("%r2", False), ("%r51", True)])
+def test_what_another_block_of_the_second_body_makes_is_not_killed(of, killed):
+    """Its block joins none of the first loop's. Phis and branches are no instructions here."""
+    skip = "setp.gt.u32 %p8, %r{k}, 4; @%p8 bra S{k}; st.global.u32 [%rd1{k}], %r{k}; S{k}:"
+    second = f"add.u32 %r40, {of}, 9; mul.lo.u32 %r41, %r40, 3; add.u32 %r32, %r32, %r41;"
+    text = loop(1, skip.format(k=1) + "add.u32 %r41, %r1, 7; st.global.u32 [%rd11], %r41;"
+                "add.u32 %r40, %r41, %r1; st.global.u32 [%rd11], %r40;")
+    trace, remarks = told(
+        "mov.u32 %r32, 0;" + text + loop(2, skip.format(k=2) + second) + stored(2) + END,
+        "loop-simplify,loop-fuse<multi-block>")
+    assert remarks == ["Fused"]
+    done = {e.inputs["instruction"]: e.outcome for e in trace.of("FUS-19")
+            if e.step == "instruction"}
+    moved = [outcome.startswith("killed") for i, outcome in done.items()
+             if "add.u32 %r40" in i or "mul" in i]
+    assert moved == [killed, killed]
+    assert not [i for i in done if "phi" in i or "bra" in i]
+
+
 @pytest.mark.seed("FUS-08")
 def test_the_latch_is_told():
     trace, _ = told()

@@ -485,6 +485,25 @@ def test_the_sum_that_a_shift_is_may_stand_in_the_first_body(start: int, sums: i
     assert len(of_counter) == sums
 
 
+@pytest.mark.seed("FUS-12", "FUS-19")
+def test_what_follows_from_the_sum_is_not_done_again_either() -> None:
+    """It may be the first of the second body."""
+    first = loop(1, "add.s32 %r41, %r1, 5; mul.lo.s32 %r42, %r41, 3; st.global.u32 [%rd11], %r42;")
+    second = loop(2, "mul.lo.s32 %r43, %r2, 3; add.u32 %r32, %r32, %r43;", start="5", bound="15")
+    f, _ = fused("mov.u32 %r32, 0;" + first + second + stored(2) + END)
+    assert sum(i.form.name == "mul" and i.form.mods[0] == "lo" for i in f.instructions()) == 1
+
+
+@pytest.mark.seed("FUS-20")
+@pytest.mark.parametrize(("one", "two"), [(0, 1), (1, 0), (1, 1)])
+def test_the_fused_loop_has_the_pragmas_of_both_once(one: int, two: int) -> None:
+    asked = '.pragma "nounroll";'
+    text = (copies(1).replace("L1:", "L1:" + one * asked) + reads(2).replace("L2:", "L2:" + two *
+            asked))
+    f, _ = fused(text + stored(2) + END)
+    assert natural_loops(f)[0].header.pragmas == ("nounroll",)
+
+
 def test_counting_down_counts_alike() -> None:
     text = "and.b32 %r50, %r50, 15; add.u32 %r50, %r50, 1;"
     first = copies(1, bound="%r50", compare="ne.s32")
@@ -782,6 +801,61 @@ def test_guards_that_say_the_same(one: str, other: str, same: bool) -> None:
     first = "and.b32 %r50, %r50, 1; add.u32 %r48, %r51, 1; setp.gt.u32 %p9, %r51, 9;"
     _, remarks = fused(first + "cvt.rn.f32.u32 %f1, %r50;" + text)
     assert [r.name for r in remarks] == ["Fused" if same else "NotAdjacent"]
+
+
+WGMMA = ("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd5, %rd5, 1, 1, "
+         "1, 0, 0;")
+
+
+@pytest.mark.seed("FUS-18")
+@pytest.mark.parametrize(("before", "behind", "name"), [
+    ("", "", "Fused"), (WGMMA, "", "ValueHeld"), ("", WGMMA, "ValueHeld"),
+])
+def test_a_value_between_that_an_asynchronous_operation_holds(
+    before: str, behind: str, name: str
+) -> None:
+    """The phi between the loops goes: neither it nor what flows into it may be held."""
+    text = GUARDED.format(
+        n="%r50", m="%r50", one=copies(1, bound="%r50") + "mov.f32 %f0, 0f3F800000;", between="",
+        two=reads(2, bound="%r50"), tail="st.global.f32 [%rd2], %f0;" + behind,
+    )
+    zero = "mov.u64 %rd5, 0;" + "".join(f"mov.f32 %f{k}, 0f00000000;" for k in range(4))
+    _, remarks = fused("and.b32 %r50, %r50, 7;" + zero + before + text, runs=False)
+    assert [r.name for r in remarks] == [name]
+
+
+def fused_text(text: str, *changes: tuple[str, str]) -> tuple[Any, list[Any]]:
+    """The same of nvir's own text of a body, where each change replaces one text."""
+    module = nvir.read_ptx(body(HEAD + text))
+    nvir.run_passes(module, "loop-simplify")
+    changed = str(module)
+    for old, new in changes:
+        assert changed.count(old) == 1
+        changed = changed.replace(old, new)
+    before, module = nvir.parse_ir(changed), nvir.parse_ir(changed)
+    ctx = Driver(Settings(verify_each=True, check=True)).run(module, "loop-fuse", knobs=ON)
+    assert same_behaviour(before, module, "k")
+    return module["k"], list(ctx.remarks)
+
+
+@pytest.mark.seed("FUS-18", "FUS-19")
+def test_literals_and_single_entries_of_phis_between_the_loops() -> None:
+    """A literal gets a register where the fused loop has its ways in, whichever way it comes."""
+    text = "and.b32 %r50, %r50, 7; mov.u32 %r32, 8; mov.u32 %r41, 9;" + GUARDED.format(
+        n="%r50", m="%r50", one=copies(1, bound="%r50") + "mov.u32 %r41, 5;", between="",
+        two=loop(2, "add.u32 %r32, %r32, %r41;", bound="%r50"),
+        tail=stored(2) + "st.global.u32 [%rd2+40], %r41;",
+    )
+    f, remarks = fused_text(
+        text, ("[%r41, entry], [%r41~2, bb3]", "[9, entry], [5, bb3]"),
+        ("bb5:\n", "bb5:\n  %r99: b32 = phi [%r41~3, J1]\n"),
+        ("add.u32 %r32~2, %r41~3", "add.u32 %r32~2, %r99"))
+    assert [r.name for r in remarks] == ["Fused"]
+    assert loops(f) == 1
+    f, remarks = fused_text(
+        copies(1) + copies(2) + "st.global.u32 [%rd2+40], %r41;" + END,
+        ("bb2:\n", "bb2:\n  %r99: b32 = phi [7, L1]\n"), ("b32 undef", "%r99"))
+    assert [r.name for r in remarks] == ["Fused"]
 
 
 @pytest.mark.seed("FUS-10")

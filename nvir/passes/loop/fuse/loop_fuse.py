@@ -52,7 +52,7 @@ from nvir.ir import (
     natural_loops,
 )
 from nvir.ir.ssa.repair import repair
-from nvir.ir.ssa.rewrite import can_stand_for, substitute
+from nvir.ir.ssa.rewrite import can_stand_for, discard, substitute
 from nvir.ir.text.trace import note, step
 from nvir.passes.context import Context
 from nvir.passes.knobs import KnobKind
@@ -240,10 +240,9 @@ def _merge_guards(function: Function, found: Sequence[Candidate], held: Abstract
         at = way.chain.index(join)
         before, behind = way.chain[at - 1], way.chain[at + 1]
         _move_before_end(way.upward, guard)
-        for phi in list(join.phis):
-            given = {b: _as_register(v, phi, b) for v, b in phi.incoming}
+        for phi in join.phis:
+            given = {b: _as_register(v, phi, guard) for v, b in phi.incoming}
             more[phi] = {guard: given[guard], before: given[before]}
-            phi.remove()
             phis.append(phi)
         _rename_entries(around, join, guard)
         _rename_entries(behind, join, before)
@@ -256,7 +255,6 @@ def _merge_guards(function: Function, found: Sequence[Candidate], held: Abstract
     function.analyze_cfg()
     repair(function, more, held)
     for phi in phis:
-        function.marks.pop(phi, None)
         phi.set_incoming((), ())
 
 
@@ -303,10 +301,7 @@ def _fuse(function: Function, c: Candidate, noted: bool) -> set[Block]:
     first.header.pragmas += tuple(p for p in header.pragmas if p not in first.header.pragmas)
     first.header.flags |= header.flags
     body = [i for b in second.blocks for i in b]
-    _join_variables(function, c, body)
-    for b in way.chain:
-        assert b.last is not None
-        b.last.erase()
+    _join_variables(c, body)
     region.merge_into(header, latch)
     _drop_repeated(function, first, latch, body, preheader if noted else None)
     return {*way.chain, header}
@@ -320,10 +315,7 @@ def _clear_way(function: Function, c: Candidate, preheader: Block) -> None:
         for phi in b.phis:
             leaders[phi] = _as_register(phi.operands[0], phi, preheader)
     substitute(leaders)
-    for old in leaders:
-        assert isinstance(old, Instruction)
-        function.marks.pop(old, None)
-        old.erase()
+    discard([phi for b in way.chain for phi in b.phis], function)
     _move_before_end(way.early, preheader)
     anchor = c.second.exits[0][1].first_non_phi
     assert anchor is not None
@@ -333,7 +325,7 @@ def _clear_way(function: Function, c: Candidate, preheader: Block) -> None:
 
 
 @step("FUS-12", "6 joined", "c.variables", "c.shift")
-def _join_variables(function: Function, c: Candidate, body: list[Instruction]) -> None:
+def _join_variables(c: Candidate, body: list[Instruction]) -> None:
     """Where both variables count alike, the second is the first plus a constant."""
     one, two = (iv.phi for iv in c.variables)
     if c.shift is None or not can_stand_for(one, two):
@@ -352,7 +344,6 @@ def _join_variables(function: Function, c: Candidate, body: list[Instruction]) -
         body.insert(0, sum_)
         new = sum_
     substitute({two: new})
-    function.marks.pop(two, None)
     two.erase()
 
 
@@ -394,10 +385,7 @@ def _drop_repeated(
             did = "cloned: as it is"
         note("FUS-19", "instruction", did, instruction=i)
     substitute(leaders)
-    for old in leaders:
-        assert isinstance(old, Instruction)
-        function.marks.pop(old, None)
-        old.erase()
+    discard([i for i in body if i in leaders], function)
 
 
 def _is_move(i: Instruction) -> bool:
