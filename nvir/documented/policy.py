@@ -123,26 +123,25 @@ def _factor_set(ctx: Context) -> tuple[str, int]:
 
 def unrolling(
     function: Function, ctx: Context, loops: list[Loop], refusals: Refusals, forced: bool,
-    turn: Turn | None = None,
+    turn: Turn | None,
 ) -> dict[Block, UnrollDecision]:
-    flow = None if turn is None else turn.kept.get("flow")
+    assert turn is not None  # see POLICY
+    flow = turn.kept.get("flow")
     if flow is None:
-        with nullcontext() if turn is None or turn.first else Trace():  # told once
-            flow = _flow(function, ctx, refusals, forced, turn)
-        if turn is not None:
-            turn.kept["flow"] = flow
+        with nullcontext() if turn.first else Trace():  # told once
+            flow = turn.kept["flow"] = _flow(function, ctx, refusals, forced, turn)
     return {h: as_asked(h, v) for h, v in flow.decisions(x.header for x in loops).items()}
 
 
 def _flow(
-    function: Function, ctx: Context, refusals: Refusals, forced: bool, turn: Turn | None
+    function: Function, ctx: Context, refusals: Refusals, forced: bool, turn: Turn
 ) -> UnrollFlow:
     """What is known of a function before its loops are looked at."""
     rules, loops = rules_of(ctx), ctx.analyses(function).loops
     note("UNR-02", "initialise", "the knobs are read", function=function, loops=len(loops))
     state = prepare(function)
     scan = pre_scan(function)
-    if scan.inlinable_calls and (turn is None or turn.first):
+    if scan.inlinable_calls and turn.first:
         ctx.count("inlinable_calls", scan.inlinable_calls)
     off = frozenset(x.header for x in loops if ctx.knob("block-nounroll", x.header))
     return UnrollFlow(function, rules, off, refusals, forced, state, turn)

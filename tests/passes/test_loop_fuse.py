@@ -803,8 +803,8 @@ def test_guards_that_say_the_same(one: str, other: str, same: bool) -> None:
     assert [r.name for r in remarks] == ["Fused" if same else "NotAdjacent"]
 
 
-WGMMA = ("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd5, %rd5, 1, 1, "
-         "1, 0, 0;")
+WGMMA = ("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd5, %rd5, 1, "
+         "1, 1, 0, 0;")
 
 
 @pytest.mark.seed("FUS-18")
