@@ -14,6 +14,9 @@ machine code says clearly what ptxas did, and on how many of those ptxas did the
                 loops that ptxas did not unroll; by default, and as the notes' table of pipes
                 (GAP-22) and their check (GAP-23) stand
 
+A last table says how often a step said one thing and ptxas did another, with the loop of the
+shortest name that shows it.
+
 A falsifiable account of the notes, not of nvir's own model: benchmarks/unroll_agreement.py and
 licm_agreement.py hold that against ptxas.
 """
@@ -266,12 +269,39 @@ def tables(results: Mapping[str, Sequence[Judged]], misses: bool = False) -> lis
                 clear = [j for j in js if step in (j.step, "all") and j.ptxas is not None]
                 same = sum(j.ptxas == j.noted for j in clear)
                 cells += [f"{same} of {len(clear)}" if clear else "none",
-                          f"{100 * same / len(clear):.0f} %" if clear else "–"]
+                          share(same, len(clear)) if clear else "–"]
             cells = [str(size[step] if step != "all" else size.total()), *cells]
             out.append(f"| {step} | {' | '.join(cells)} |")
+    out += differences(results)
     if misses:
         out += [f"{a}: {j.name}: {j.pass_}, {j.step}: noted {j.noted}, ptxas {j.ptxas}"
                 for a, js in results.items() for j in js if j.ptxas not in (None, j.noted)]
+    return out
+
+
+def share(same: int, of: int) -> str:
+    """In percent; 100 % are all."""
+    return f"{min(round(100 * same / of), 99 if same < of else 100)} %"
+
+
+def differences(results: Mapping[str, Sequence[Judged]]) -> list[str]:
+    """A table of what the notes say and ptxas refutes: on how many loops, and one that shows it."""
+    found: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    for arch, js in results.items():
+        for j in js:
+            if j.ptxas not in (None, j.noted):
+                kind = j.pass_, j.step, j.noted, str(j.ptxas)
+                found.setdefault(kind, {a: [] for a in results})[arch].append(j.name)
+    order = ["unrolling", "hoisting", *PIPELINES]
+    rows = sorted(found.items(), key=lambda x: (order.index(x[0][0]), -max(map(len, x[1].values())),
+                                                x[0]))
+    heads = "".join(f" {arch} |" for arch in results)
+    out = [f"\n| where they differ | settled by | noted | ptxas |{heads} for example |\n"
+           "|---|---|---|---|" + "---:|" * len(results) + "---|"] if rows else []
+    for kind, names in rows:
+        counts = " | ".join(str(len(x)) for x in names.values())
+        shown = min((n for x in names.values() for n in x), key=lambda n: (len(n), n))
+        out.append(f"| {' | '.join(kind)} | {counts} | `{shown}` |")
     return out
 
 

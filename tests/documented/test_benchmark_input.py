@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.documented_vs_observed import Judged, tables
+
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n"
 
@@ -64,3 +66,29 @@ st.global.u32 [%rd2], %r3; ret; }
     assert made.returncode == 0, made.stderr
     assert "ptxas full" not in made.stdout
     assert "| P: partial unrolling | 1 | none | – |" in made.stdout
+
+
+def judged(name: str, step: str, noted: str, ptxas: str | None) -> Judged:
+    return Judged(name, "unrolling", step, noted, ptxas)
+
+
+def test_what_ptxas_refutes_is_counted_with_a_loop_that_shows_it():
+    """By what each said; what is not clear, and what is the same, is no difference."""
+    same = [judged(f"s{n}", "M", "none", "none") for n in range(299)]
+    found = {"sm_80": [*same, judged("longer", "P", "partial 4", "none"),
+                       judged("odd", "M", "none", "full")],
+             "sm_90": [*same, judged("short", "P", "partial 4", "none"),
+                       judged("far", "P", "partial 4", "none"), judged("x", "M", "none", None)]}
+    out = "\n".join(tables(found))
+    head, rows = out.rsplit("\n\n", 1)[1].split("\n", 1)
+    assert head == ("| where they differ | settled by | noted | ptxas | sm_80 | sm_90 "
+                    "| for example |")
+    assert rows.split("\n")[1:] == [
+        "| unrolling | P | partial 4 | none | 1 | 2 | `far` |",
+        "| unrolling | M | none | full | 1 | 0 | `odd` |"]
+    assert "| M | 300 | 299 of 300 | 99 % | 299 of 299 | 100 % |" in out
+
+
+def test_there_is_no_table_of_differences_where_there_are_none():
+    assert "where they differ" not in "\n".join(tables({"sm_80": [judged("a", "M", "none", "none"),
+                                                                  judged("b", "M", "none", None)]}))

@@ -6,7 +6,8 @@
 DIR holds PTX files, however deep, and may hold CUDA sources with an `index.json` that says how each
 is compiled (benchmarks/cuda_corpus.py). Every step is taken out as in test_steps.py, on the files
 on which it leaves an event, the smallest first, until one gives another result, or another event of
-another step. The steps of `EXAMPLE` are tried on their examples instead, on every run.
+another step. The steps of `EXAMPLE` are tried on their examples instead, on every run; those of
+`OTHERWISE` on what another compiler, or other flags, make of a source, too.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from nvir.ir.text.trace import Trace, plain
 from nvir.passes.knobs import Knobs
 from nvir.report.schedule.post_ra import pipelined
 from nvir.sm.profile import profile
+from nvir.toolchain.clang import clang_ll
+from nvir.toolchain.nvcc import nvcc_ptx
 from tests.documented import test_steps as steps
 
 ROOT = Path(os.environ.get("NVIR_CORPUS", ""))
@@ -76,6 +79,18 @@ EXAMPLE: dict[str, dict[str, Absent]] = {
             "has_effects": Absent("warp_specialised.cu", "assembly with effects beside its results",
                                   READ)},
 }
+
+# Of these the ones that another make of the corpus' sources asks for: group, steps, source, make.
+LLAMA = "llama-cpp-python/vendor/llama.cpp/ggml/src/ggml-cuda"
+OTHERWISE = [
+    ("unroll", {"pre_scan", "swaps"}, "gpunufft/CUDA/src/gpu/atomic/atomic_gpuNUFFT.cu", "nvcc"),
+    ("unroll", {"nounroll_inwards", "passed_over"},
+     "cuprox/src/cuprox/preprocess/scaling.cu", "clang"),
+    ("pipeline", {"feasible"}, f"{LLAMA}/sum.cu", "nvcc"),
+    ("calls", {"_alignments"}, f"{LLAMA}/template-instances/fattn-vec-instance-f16-f16.cu",
+     "older toolkit"),
+    ("asm", {"has_effects"}, "gpuwm-hex-*/tests/rrfs_gfl/gfl_driver.cuh", "its headers"),
+]
 
 # Sources of which nvir makes PTX with neighbouring loops; nvcc unrolled these.
 BY_NVIR = {"fuse": ("lightgbm/src/objective/cuda/cuda_multiclass_objective.cu",
@@ -179,12 +194,16 @@ def compiled(unit: Any) -> bytes:
     return nvir.print_ptx(module).encode()
 
 
-def read_module(key: str) -> nvir.Module:
-    """The module of a source that needs CUDA's own headers, which clang reads."""
+def with_libraries(key: str) -> Source:
+    """A source that finds the headers of CUDA's libraries."""
     source = sources()[key]
     more = sorted(map(str, (ROOT / "headers").glob("*/*/include")))
-    given = attrs.evolve(source, include=(*source.include, *more))
-    return read_source(given, "sm_80", lines=False)[0]
+    return attrs.evolve(source, include=(*source.include, *more))
+
+
+def read_module(key: str) -> nvir.Module:
+    """The module of a source that needs CUDA's own headers, which clang reads."""
+    return read_source(with_libraries(key), "sm_80", lines=False)[0]
 
 
 @cache
@@ -258,6 +277,60 @@ def test_the_sum_is_that_of_the_documentation() -> None:
     missed_on_files = sum(COUNTED.values())
     print(f"\nin all: {missed_on_files} of {sum(every.values())} steps missed on files", flush=True)
     assert missed_on_files == sum(every.values()) - sum(map(len, EXAMPLE.values()))
+
+
+def by_nvcc(key: str, folder: Path) -> bytes:
+    """PTX of nvcc where cicc leaves calls and tests as they are written."""
+    made, index = with_libraries(key), json.loads((ROOT / "index.json").read_text())
+    own = [x for x in index[key]["flags"] if x != "-ptx" and not x.startswith("-arch")]
+    options = [*own, "-Xcicc", "-O1", *(f"-I{x}" for x in made.include)]
+    done = nvcc_ptx(Path(made.name), "sm_80", options, timeout=600)
+    assert done.ptx is not None, done.log
+    return done.ptx.encode()
+
+
+def by_clang(key: str, folder: Path) -> bytes:
+    """PTX of clang where it unrolls nothing, and says so of each loop."""
+    made = with_libraries(key)
+    flags = ("-fno-unroll-loops", "-Xclang", "-S")
+    done = clang_ll(made.text, made.name, "sm_80", made.include, made.define, flags=flags,
+                    optimise=1)
+    assert done.text is not None, done.told
+    return done.text.encode()
+
+
+def by_older_toolkit(key: str, folder: Path) -> Any:
+    """The tree of a source beside one of the corpus, which asks for the toolkit's version: what
+    newer ones have, 8-bit floats, nvir's own headers do not."""
+    (old := folder / "old.h").write_text(
+        "#include <cuda_runtime.h>\n#undef CUDART_VERSION\n#define CUDART_VERSION 11070\n")
+    near = sources()[f"{LLAMA}/sum.cu"]
+    path = Path(near.name).parent / key.removeprefix(f"{LLAMA}/")
+    given = attrs.evolve(near, text=path.read_text("utf-8"), name=str(path),
+                         flags=("-include", str(old)))
+    return check(read_cuda(given, "sm_80")[0])
+
+
+def by_its_headers(key: str, folder: Path) -> Any:
+    """The tree of a part of a source behind the parts that it wants before it."""
+    path = next((ROOT / "src").glob(key))
+    maths = path.parents[2] / "src/hexcore/data/mpasphys-maths/glibc_flt32.cuh"
+    first = (maths, path.with_name("gfl_support.cuh"))
+    flags = tuple(word for part in first for word in ("-include", str(part)))
+    return check(read_cuda(Source(path.read_text("utf-8"), str(path), flags=flags), "sm_80")[0])
+
+
+MAKES = {"nvcc": by_nvcc, "clang": by_clang, "older toolkit": by_older_toolkit,
+         "its headers": by_its_headers}
+
+
+@on_corpus
+@pytest.mark.slow
+@pytest.mark.oracle
+@pytest.mark.parametrize(("group", "names", "key", "make"), OTHERWISE)
+def test_another_make_of_a_source_asks_for_a_step(group, names, key, make, tmp_path):
+    run = partial(OF_PTX.get(group, steps.generating), MAKES[make](key, tmp_path))
+    assert missed(group, set(EXAMPLE[group]), run) >= names
 
 
 @pytest.mark.parametrize(
