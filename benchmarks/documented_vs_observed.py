@@ -298,10 +298,10 @@ def differences(results: Mapping[str, Sequence[Judged]]) -> list[str]:
     heads = "".join(f" {arch} |" for arch in results)
     out = [f"\n| where they differ | settled by | noted | ptxas |{heads} for example |\n"
            "|---|---|---|---|" + "---:|" * len(results) + "---|"] if rows else []
-    for kind, names in rows:
+    for what, names in rows:
         counts = " | ".join(str(len(x)) for x in names.values())
         shown = min((n for x in names.values() for n in x), key=lambda n: (len(n), n))
-        out.append(f"| {' | '.join(kind)} | {counts} | `{shown}` |")
+        out.append(f"| {' | '.join(what)} | {counts} | `{shown}` |")
     return out
 
 

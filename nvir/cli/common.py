@@ -15,7 +15,7 @@ import re
 import shlex
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -30,6 +30,7 @@ from nvir.ir.module import Module
 from nvir.loading import STDIO, Language
 
 if TYPE_CHECKING:
+    from nvir.ir.text.trace import TraceEvent
     from nvir.passes.knobs import Knobs, Policy
     from nvir.report.explain.trials import Trials
     from nvir.sm.profile import Profile
@@ -490,5 +491,15 @@ def tracing(wanted: bool, policy: str) -> Iterator[None]:
         try:
             yield
         finally:  # what ran before a refusal too
-            lines = (f"{e.at}: {e}\n" if e.at else f"{e}\n" for e in trace)
-            click.echo("".join(lines), err=True, nl=False)
+            click.echo("".join(_traced(trace)), err=True, nl=False)
+
+
+def _traced(trace: Sequence[TraceEvent]) -> Iterator[str]:
+    """The lines of a trace, under the names of functions where it is of several: loops of two may
+    be called alike."""
+    several, function = len({e.function for e in trace if e.function}) > 1, ""
+    for e in trace:
+        if several and e.function not in ("", function):
+            function = e.function
+            yield f"in {function}\n"
+        yield f"{e.at}: {e}\n" if e.at else f"{e}\n"

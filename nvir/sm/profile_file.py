@@ -170,9 +170,11 @@ class _Checker:
     def build(self, name: str, data: dict[str, Any]) -> Profile:
         """The profile, or `ParseError` with all that is wrong."""
         self.known("", data, _KEYS)
-        for key in ("title", "capability", "banks", *_NEEDED):
-            if key not in data:
-                self.error(key, "missing key")
+        missing = [k for k in ("title", "capability", "banks", *_NEEDED) if k not in data]
+        hint = '; what differs from another profile stands behind "extends": "sm_80"'
+        for key in missing:
+            whole = "extends" in data or key != missing[0]
+            self.error(key, f"missing key{'' if whole else hint}")
         if data.get("schema", SCHEMA) != SCHEMA:
             self.error("schema", f"not {SCHEMA!r}: {data['schema']!r}")
         for key in ("title", "name"):

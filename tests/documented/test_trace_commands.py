@@ -664,3 +664,15 @@ def test_a_trace_of_one_loop_says_nothing_of_others():
     assert [(e.step, e.at) for e in trace] == [
         ("loop", ""), ("step", ""), ("loop", "L"), ("step", "L")]
     assert ran == ["", "L", "M"]
+
+
+def test_a_trace_of_several_functions_names_them(tmp_path):
+    """Loops of two may be called alike; the trace of one says no name."""
+    one = HEAD + "L: " + STEP + "@%p1 bra L; " + END
+    assert not [x for x in traced(tmp_path, one, "opt", "-p", "licm") if x.startswith("in ")]
+    two = one + HEAD.partition("64\n")[2].replace("entry k", "entry h") + "L: " + STEP + \
+        "@%p1 bra L; " + END
+    lines = traced(tmp_path, two, "opt", "-p", "loop-unroll,licm")
+    named = [(k, x) for k, x in enumerate(lines) if x.startswith("in ")]
+    assert [x for _, x in named] == ["in k", "in h"] * 2
+    assert [lines[k + 1].split()[0] for k, _ in named] == ["UNR-01"] * 2 + ["LIC-01"] * 2

@@ -360,7 +360,8 @@ BASE = {"title": "t", "extends": "sm_80"}
 @pytest.mark.parametrize(
     ("data", "named"),
     [
-        ({"title": "t"}, "capability: missing key"),
+        ({"title": "t"}, "capability: missing key; what differs from another profile stands"),
+        ({"title": "t"}, "banks: missing key\n"),
         ({**BASE, "extends": "sm_8"}, "no profile 'sm_8'; nearest: sm_"),
         ({**BASE, "extends": ["sm_80"]}, "extends"),
         ({**BASE, "ocupancy": {}}, "unknown key, did you mean 'occupancy'"),
