@@ -10,7 +10,8 @@ Method   The branch back of a loop carries the place of the loop's statement and
          of their operations are as n to 1. How often the body stands in a loop is told by the
          operations that share place and spelling: by their number against that in the smallest
          loop of the group; where all are the same, by a number that divides theirs and the stride
-         of an induction variable.
+         of an induction variable. Without places a test behind the loop tells both: whether the
+         count's remainder by a factor is zero, from which a loop of one copy counts down.
 Cost     linear in the instructions of loops.
 """
 
@@ -36,6 +37,7 @@ from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.opcodes.form import lanes
+from nvir.ir.values import Value
 
 MOST_COPIES = 64  # of a body that are looked for in a loop without a remainder
 CONDITIONS = 8  # of a branch that are looked at
@@ -221,8 +223,35 @@ def _is_rest(rest: Loop, main: Loop) -> bool:
     """Whether a loop that counts down to zero has one of the copies of another's body."""
     if not _counts_down(rest):
         return False
+    left = left_over(main)
+    if left is not None and any(v.step == -1 and v.start is left[0]
+                                for v in induction_variables(rest)):
+        return True  # though a copy may take what the one before it has stored
     n, share = _ratio(signature(main, places=False), signature(rest, places=False))
     return n > 1 and share == 1 and _stride(main) % n == 0
+
+
+def left_over(loop: Loop) -> tuple[Value, int] | None:
+    """What the copies in a loop leave of its count, and the copies: the remainder by a number that
+    divides the loop's strides, of which the code behind it asks whether it is zero."""
+    for _, behind in loop.exits:
+        branch = behind.terminator
+        test = comparison(branch.guard) if branch is not None and branch.guard else None
+        if test is None or constant_of(test[0].operands[1]) != 0:
+            continue
+        rest = test[0].operands[0]
+        d = rest.definer
+        by = constant_of(d.operands[1]) if d is not None and len(d.operands) == 2 else None
+        if d is None or by is None:
+            continue
+        masks = d.form.name == "and"
+        n = by + 1 if masks else by
+        most = max(_signature(loop.own, False).values(), default=1)
+        if (n & by == 0 if masks else d.form.name == "rem") and 1 < n <= most and (
+            _stride(loop) % n == 0
+        ):
+            return rest, n
+    return None
 
 
 def _ratio(many: Signature, one: Signature, stride: int = 0) -> tuple[int, float]:
@@ -254,6 +283,9 @@ def _grouped(places: tuple[Place, ...], group: list[Loop], trips: int | None) ->
     has_heavy = any(heavy(i.form) for b in group[least].own for i in b)
     if not has_heavy and _stride(group[least]) == 1:  # sums of integers are folded
         copies = [_stride(x) or n for x, n in zip(group, copies, strict=True)]
+    if not places:
+        left = [left_over(x) for x in group]
+        copies = [n if x is None else x[1] for x, n in zip(left, copies, strict=True)]
     shared = max(copies) > 1
     if not shared and len(group) > 1:  # copies of one body that are not alike
         steps = [_stride(x) for x in group]

@@ -133,13 +133,15 @@ def command(
     if tunes:
         from nvir.cli.tune import judged
         from nvir.report.table import plain
+        from nvir.report.tuning.promised import promised
         from nvir.report.tuning.table import tuning_json, tuning_lines
         from nvir.tune.search import Launches
 
         only = Launches(block, dynamic_smem, launch_bounds=False, loop=str(loop.header.name))
         found, _ = judged(module, arch, profile, only, kernels=[str(function.name)])
-        document["tune"] = tuning_json(found, module)
-        text = "\n" + plain(tuning_lines(found, module, every=True))
+        sure = promised(found, module, machine, only)
+        document["tune"] = tuning_json(found, sure=sure)
+        text = "\n" + plain(tuning_lines(found, module, every=True, sure=sure))
     if as_json:
         write_output(output, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     else:

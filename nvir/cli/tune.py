@@ -94,6 +94,7 @@ def command(
     """
     from nvir.analysis.analyses import Analyses
     from nvir.report.table import plain, print_lines, terminal
+    from nvir.report.tuning.promised import promised
     from nvir.report.tuning.table import tuning_json, tuning_lines
     from nvir.report.tuning.written import tried
     from nvir.toolchain.nvcc import compiles
@@ -130,8 +131,9 @@ def command(
         if lined is not None:
             there = trials(lined, str(lined.name), arch, machine, ["nvcc"], dynamic_smem)
             made = tried(found, there, request)
-    document = tuning_json(found, module, made) if as_json else None
-    lines = [] if as_json else list(tuning_lines(found, module, every, made))
+    sure = promised(found, module, machine, request) if made is None else {}
+    document = tuning_json(found, made, sure) if as_json else None
+    lines = [] if as_json else list(tuning_lines(found, module, every, made, sure))
     if output is not None and output != STDIO:
         from nvir.ptx.printer import print_ptx
 

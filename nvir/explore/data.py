@@ -288,7 +288,7 @@ class Version:
         made = tune(self.module, self.machine, self.arch, request, kernels=[name],
                     judge="sass" if sass else "model")
         found = made.kernels[0]
-        shown: dict[str, Any] = tuning_json(made, self.module)["kernels"][0]
+        shown: dict[str, Any] = tuning_json(made)["kernels"][0]
         for row, c in zip(shown["candidates"], found.candidates, strict=True):
             row["write"] = [attrs.asdict(x) for x in changes(
                 self.module, name, c.settings, found.block)]

@@ -48,7 +48,7 @@ from nvir.passes.loop.unroll.apply import UnrollPlan, unroll
 from nvir.passes.loop.unroll.prepare import Refusals
 from nvir.passes.loop.unroll.transform import UNROLLED
 from nvir.passes.loop.version.loop_vectorize_memory import has_neighbours, vectorize
-from nvir.passes.loop.version.loop_version import names_tell, version
+from nvir.passes.loop.version.loop_version import version
 from nvir.passes.registry import all_passes
 from nvir.passes.scalar import if_convert
 
@@ -220,16 +220,6 @@ def attempt(
     return copy, ""
 
 
-def restrictable(kernel: Function, header: str) -> bool:
-    """Whether a version of a loop for operands apart needs no more than `__restrict__` says."""
-    copy = clone_function(kernel)
-    copy.analyze_cfg()
-    block = next(b for b in copy.blocks if b.name == header)
-    canonicalise(copy, headers={block})
-    loop = Analyses.of(copy).loop(block)
-    return loop is not None and (plain_test(loop), names_tell(loop))[1]
-
-
 def _convert(loop: Loop, ctx: Context) -> bool:
     """Make guards and selects of small branches in a loop; whether there were any."""
     ctx.pass_, ctx.options = all_passes()["if-convert"], if_convert.Options(BRANCH)
@@ -269,7 +259,7 @@ def _apply(header: Block, setting: LoopSetting, ctx: Context) -> str:
     if setting.unroll == 1:
         header.pragmas += (NOUNROLL,)
     if setting.unroll is not None and setting.unroll != 1:
-        found, why = _unrolled(header, setting.unroll)
+        found, why = unrolled(header, setting.unroll)
         if found is None or not (setting.depth or setting.apart or setting.vectors):
             return why
         clean(header.function, ctx)
@@ -312,7 +302,7 @@ def number(line: int) -> int:
     return line & (TIMES - 1) & ~LATE
 
 
-def _unrolled(header: Block, factor: int) -> tuple[Block | None, str]:
+def unrolled(header: Block, factor: int) -> tuple[Block | None, str]:
     """Unroll a loop; the header of the loop that has the copies, if one is left, and why none."""
     function = header.function
     refusals = Refusals(function)

@@ -69,6 +69,32 @@ def test_a_main_loop_and_its_remainder_are_one_by_their_statement() -> None:
     assert found[0].places == ((1, 20),)
 
 
+LEFT = "and.b32 %r4, %r2, {mask}; sub.s32 %r5, %r2, %r4;\n"
+ASKED = "setp.eq.s32 %p3, {value}, 0; @%p3 bra END;\n"
+COUNTED = "add.s32 %r5, %r5, -4; setp.ne.s32 %p1, %r5, 0; @%p1 bra A;\n"
+
+
+@pytest.mark.parametrize(("mask", "value", "main", "rest"), [
+    (3, "%r4", 4, "remainder"),
+    (6, "%r4", 1, "whole"),  # no mask of a remainder
+    (7, "%r4", 1, "whole"),  # more copies than there are
+    (3, "%r6", 1, "whole"),  # asks of another value
+])
+def test_without_places_the_test_of_what_is_left_tells_copies(
+    mask: int, value: str, main: int, rest: str
+) -> None:
+    """A copy takes what the one before it has stored: five loads in four, two in the rest."""
+    step = "fma.rn.f32 %f1, %f1, %f2, %f2; st.global.f32 [%rd1], %f1;\n"
+    loads = "ld.global.f32 %f2, [%rd1];\n"
+    text = ("ld.global.u32 %r6, [%rd1];" + LEFT.format(mask=mask) + "A:\n" + loads + (loads + step)
+            * 4 + "add.s64 %rd1, %rd1, 16;\n" + COUNTED + ASKED.format(value=value) + "B:\n"
+            + loads * 2 + step + "add.s64 %rd1, %rd1, 4; add.s32 %r4, %r4, -1;"
+            "setp.ne.s32 %p1, %r4, 0; @%p1 bra B;\nEND:\n")
+    found = [x for g in roles(groups(text)) for x in g]
+    assert [x[1:] for x in found if x[0] == "A"] == [(main, "main" if main > 1 else "whole")]
+    assert [x[2] for x in found if x[0] == "B"] == [rest]
+
+
 def test_loops_of_two_statements_stay_apart() -> None:
     assert len(groups(body("A", 4, "%r1", 4, 30) + REST)) == 2
 

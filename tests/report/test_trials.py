@@ -19,6 +19,7 @@ from nvir.report.explain.advice import Advice, relax
 from nvir.report.explain.trials import (
     Advised,
     Trials,
+    parameter_names,
     with_attribute,
     with_bounds,
     with_pragma,
@@ -47,6 +48,15 @@ def test_a_pragma_takes_the_place_of_one_that_is_there() -> None:
     assert with_pragma(source, 3, "unroll 1") is with_pragma(source, 9, "unroll 1") is None
     assert with_pragma(source, 2, "") == ["", *source[1:]]
     assert with_pragma(source[1:], 1, "") is None
+
+
+@pytest.mark.parametrize(("head", "names"), [
+    ("float *o, const int *__restrict__ a, int n", ["o", "a", "n"]),
+    ("float o[], int n = 4", ["o", "n"]),
+    ("float *, int n", []),  # a name is missing
+])
+def test_the_names_of_parameters(head: str, names: list[str]) -> None:
+    assert parameter_names([f"__global__ void k({head}) {{"], "k") == names
 
 
 def test_restrict_for_the_parameters_that_are_meant() -> None:
@@ -150,11 +160,12 @@ def test_the_source_of_ptx_is_tried_where_nvcc_makes_the_same_of_it(tmp_path: Pa
     other.write_text(source.read_text().replace("+=", "-="))
     file.write_text(toolchain.nvcc_ptx(source, "sm_80").ptx or "")
     done = CliRunner().invoke(main, ["tune", str(file)])
-    assert "at k.cu:2" in done.output
+    assert "__restrict__ on y, a and x" in done.output
     assert "nvcc then makes of it" in done.output
     done = CliRunner().invoke(main, ["tune", str(file), "--source", str(other)])
     assert done.exit_code == 1
     assert "nvcc makes other code of it" in " ".join(done.output.split())
     source.unlink()
     done = CliRunner().invoke(main, ["tune", str(file)])
-    assert "nvcc makes about candidate" in done.output
+    assert "nvcc then makes about" in done.output
+    assert "__restrict__ on param_0, param_1 and param_2" in done.output

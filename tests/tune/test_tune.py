@@ -472,7 +472,7 @@ def test_what_is_timed_stands_beside_what_is_judged():
     text = "\n".join(line for line, _ in tuning_lines(found, module))
     assert "measured" in text
     assert "2000.0 µs (1.00)" in text
-    shown = tuning_json(found, module)["kernels"][0]["candidates"]
+    shown = tuning_json(found)["kernels"][0]["candidates"]
     assert [c["id"] for c in shown if "measured_us" in c] == timed
     k.candidates = [attrs.evolve(c, measured=None) for c in k.candidates]
     measure(k, module, SM_80, (1,), (32,), args, driver=Timed(*[1.0] * 22 * len(timed)))

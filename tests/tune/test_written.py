@@ -1,15 +1,13 @@
-"""What is put into the source together, how often its loops run then, and what is promised."""
+"""What is put into the source together, and how often its loops run then."""
 
 from __future__ import annotations
 
 import pytest
 
 from nvir.ptx import read_ptx
-from nvir.report.tuning.promised import promised
 from nvir.report.tuning.written import rounds, same_code, turn
 from nvir.tune.candidates import Choices, LoopSetting
-from nvir.tune.judge import Cycles, KernelTime
-from nvir.tune.search import Judged, KernelTuning
+from nvir.tune.search import KernelTuning
 from nvir.tune.weights import KernelLoop
 from tests.analysis.test_source_loops import HEAD, body
 from tests.tune.test_tune import UNKNOWN
@@ -92,36 +90,6 @@ ld.global.f32 %f1, [%rd6]; add.f32 %f2, %f1, %f1; st.global.f32 [%rd4], %f2;
 add.s32 %r1, %r1, {step}; setp.lt.s32 %p, %r1, %r2; @%p bra L;
 ret; }}
 """
-
-
-def judged(id: int, settings: Choices, full: float, blocks: int = 8) -> Judged:
-    return Judged(id, settings, 20, 0, blocks, Cycles(100, full), KernelTime({}, {}, {}), 0, {})
-
-
-@pytest.mark.parametrize(("setting", "text", "blocks", "sure"), [
-    (LoopSetting(4), scaled(), 8, True),
-    (LoopSetting(4), scaled(), 6, False),  # fewer blocks on an SM
-    (LoopSetting(4), scaled(step="%r3"), 8, False),  # nvcc keeps all tests then
-    (LoopSetting(None, 2), scaled(), 8, False),  # CUDA has no word for it
-    (LoopSetting(apart=True), scaled(), 8, True),
-    (LoopSetting(apart=True), scaled(step="%r3"), 8, False),
-    (LoopSetting(apart=True), scaled().replace("mov.u32 %r1", "mov.u64 %rd2, %rd1; mov.u32 %r1"),
-     8, False),  # the places of one operand, which the source cannot tell apart
-])
-def test_what_nvcc_makes_other_code_of_is_not_promised(
-    setting: LoopSetting, text: str, blocks: int, sure: bool
-):
-    module = read_ptx(text)
-    module["k"].analyze_cfg()
-    k = KernelTuning("k", [], 256, True, [
-        judged(0, Choices(), 100), judged(1, Choices((("L", setting),)), 50, blocks),
-        judged(2, Choices(launch=("maxnreg", 32)), 80), judged(3, Choices((("L", setting),)), 99),
-    ], chosen=1)
-    found = promised(k, module)
-    assert found is not None
-    assert found.id == (1 if sure else 2)
-    del k.candidates[2]
-    assert (promised(k, module) is not None) == sure  # what gains 1 % is no reason
 
 
 def test_code_is_the_same_but_for_places():

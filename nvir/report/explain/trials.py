@@ -179,6 +179,14 @@ def _head(lines: Sequence[str], kernel: str) -> tuple[str, re.Match[str] | None]
     return text, re.search(head, text)
 
 
+def parameter_names(lines: Sequence[str], kernel: str) -> list[str]:
+    """The names of a kernel's parameters, where its head stands in a source."""
+    _, found = _head(lines, kernel)
+    names = [re.search(r"(\w+)\s*(?:\[\w*\]\s*)?(?:=[^,]*)?$", x.strip())
+             for x in found[2].split(",")] if found is not None else []
+    return [m[1] for m in names if m is not None] if all(names) else []
+
+
 def with_restrict(
     lines: Sequence[str], kernel: str, parameters: Sequence[int] | None = None
 ) -> Lines | None:

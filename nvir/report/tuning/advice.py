@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 
@@ -37,19 +37,26 @@ class Change:
         return text + f" at {self.place}" * bool(self.place) + f" ({self.note})" * bool(self.note)
 
 
-def advice(module: Module, kernel: str, settings: Choices, block: int) -> list[str]:
-    """A line for each change of a kernel."""
-    return [str(c) for c in changes(module, kernel, settings, block)]
+def advice(
+    module: Module, kernel: str, settings: Choices, block: int, names: Sequence[str] = ()
+) -> list[str]:
+    """A line for each change of a kernel, whose parameters have these names in the source."""
+    return [str(c) for c in changes(module, kernel, settings, block, names)]
 
 
-def changes(module: Module, kernel: str, settings: Choices, block: int) -> list[Change]:
+def changes(
+    module: Module, kernel: str, settings: Choices, block: int, names: Sequence[str] = ()
+) -> list[Change]:
     """What to write for the settings, the loops' by their places in the source if known."""
     places = _places(module, kernel)
     out = []
+    several = len(pointers(module[kernel])) > 1
+    if several and any(s.apart for _, s in settings.loops):
+        out.append(Change(f"`__restrict__` on {_named(module[kernel], names)}"))
     for header, setting in settings.loops:
         place, copies = places[header]
         out += [attrs.evolve(place, text=text, note=note)
-                for text, note in _of_loop(setting, copies, pointers(module[kernel]) > 1)]
+                for text, note in _of_loop(setting, copies, several)]
     if settings.launch is not None:
         name, n = settings.launch
         has_other = name == "minnctapersm" or has_bounds(module[kernel])
@@ -87,14 +94,21 @@ def statements(module: Module, kernel: str) -> set[tuple[str, int]]:
     return {(at.file, at.line) for at, _ in _places(module, kernel).values() if at.file}
 
 
-def pointers(kernel: Function) -> int:
-    """How many parameters point to what the kernel accesses."""
+def pointers(kernel: Function) -> list[int]:
+    """The numbers, from 0, of the parameters that point to what the kernel accesses."""
     if kernel.cfg_state != "fresh":
         kernel.analyze_cfg()
     accesses = Analyses.of(kernel).alias.accesses
     roots = {a.root for i in kernel.instructions() if i.form.reads or i.form.writes
              for a in accesses(i) if not a.space.startswith("param")}
-    return sum(p in roots for p in kernel.params)
+    return [n for n, p in enumerate(kernel.params) if p in roots]
+
+
+def _named(kernel: Function, names: Sequence[str]) -> str:
+    """The pointers of a kernel: as the source names them, or "param_0" as nvcc's PTX does."""
+    found = [names[n] if n < len(names) else
+             str(kernel.params[n].name).removeprefix(f"{kernel.name}_") for n in pointers(kernel)]
+    return f"{', '.join(found[:-1])} and {found[-1]}"
 
 
 def _of_loop(setting: LoopSetting, copies: int, several: bool) -> Iterator[tuple[str, str]]:
@@ -102,9 +116,8 @@ def _of_loop(setting: LoopSetting, copies: int, several: bool) -> Iterator[tuple
     factor in the source has to hold too; 0 of a remainder, which no pragma of the source reaches.
     `several` pointers may be told apart in the source, places of one may not.
     """
-    if setting.apart:
-        yield ("`__restrict__` on the pointers of the loop" if several else
-               "take the PTX, whose loop tests whether its accesses overlap"), ""
+    if setting.apart and not several:
+        yield "take the PTX, whose loop tests whether its accesses overlap", ""
     if setting.vectors:
         yield "`float4` or another vector for its neighbouring accesses (or take the PTX)", ""
     if setting.converted:

@@ -1,52 +1,141 @@
-"""What a tuning promises of CUDA where nvcc does not try it: candidates that nvcc's code comes to.
+"""What a tuning promises of CUDA where nvcc does not try it: what nvcc's code is foretold to be.
 
-nvcc unrolls before it optimises, keeps every test of a loop that it cannot count, and by
-`__restrict__` it moves loads as ptxas may not; what else a candidate does it does not follow.
+The fastest candidates that CUDA has words for are made as nvcc makes them of these words, out of
+its PTX, and judged as the others are. Where nvcc's code does not follow, nothing is promised: it
+keeps every test of a loop that it cannot count, and unrolls by itself a loop whose pragma is gone.
 
-Cost    a copy of the kernel for each loop that `__restrict__` may help
+Cost    FORETOLD copies of each kernel and a call of ptxas for all
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import fmean
+
+import attrs
+
 from nvir.analysis.induction import trip_count
+from nvir.ir.clone import clone_module
+from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
-from nvir.report.tuning.advice import copies_of, pointers
-from nvir.tune.candidates import Choices, LoopSetting, restrictable
-from nvir.tune.search import WORSE, Judged, KernelTuning
+from nvir.ptx.printer import print_ptx
+from nvir.ptx.reader import read_ptx
+from nvir.report.tuning.advice import advice, copies_of, pointers
+from nvir.report.tuning.nvcc_form import NvccForm, nvcc_form
+from nvir.sm.profile import Profile
+from nvir.tune.candidates import Choices, LoopSetting, context
+from nvir.tune.search import TIE, WORSE, Judged, KernelTuning, Launches, Tuning, tune
+
+FORETOLD = 4  # candidates of a kernel
+ROOM = 20_000  # instructions of all of a file's
 
 
-def promised(k: KernelTuning, module: Module) -> Judged | None:
-    """The winner, or the fastest of what gains, with as many blocks on an SM, whose words in CUDA
-    nvcc makes such code of."""
+@attrs.frozen(eq=False)
+class Promise:
+    """What to write in CUDA for a kernel, the candidate that it comes to in PTX, and what nvcc and
+    ptxas are foretold to make of it."""
+
+    candidate: Judged
+    texts: Sequence[str]
+    made: Judged
+
+
+def promised(
+    found: Tuning, module: Module, machine: Profile, request: Launches
+) -> dict[str, Promise]:
+    """What is to be written for each kernel whose code nvcc then makes about as it is foretold,
+    faster and in nothing worse."""
+    copy = clone_module(module)
+    forms: list[tuple[KernelTuning, Judged, NvccForm]] = []
+    room = ROOM
+    for n, k in enumerate(found.kernels):
+        kernel = next(f for f in copy.kernels if f.name == k.name)
+        for m, c in enumerate(_followed(k, kernel, copy)):
+            made = _form(k, kernel, c.settings, f"{k.name}__{n}_{m}", copy, machine)
+            if made is not None and room > 0:
+                room -= sum(map(len, made.function.blocks))
+                forms.append((k, c, made))
+    made_of = _judged([x for *_, x in forms], copy, found, machine, request)
+    gains: dict[str, list[Promise]] = {}
+    for k, c, made in forms:
+        judged = made_of.get(str(made.function.name))
+        base = k.candidates[0]
+        if judged is not None and judged.cycles.full * WORSE <= base.cycles.full and (
+            judged.cycles.one_warp <= base.cycles.one_warp * WORSE
+            and judged.spill_bytes <= base.spill_bytes
+            and judged.blocks_per_sm >= base.blocks_per_sm
+        ):
+            gains.setdefault(k.name, []).append(
+                Promise(c, advice(module, k.name, c.settings, k.block), judged))
+    return {name: _shortest(some) for name, some in gains.items()}
+
+
+def _shortest(some: Sequence[Promise]) -> Promise:
+    """Of the fastest the one with least to write."""
+    best = min(p.made.cycles.full for p in some)
+    return min((p for p in some if p.made.cycles.full <= best * TIE), key=lambda p: len(p.texts))
+
+
+def _followed(k: KernelTuning, kernel: Function, module: Module) -> list[Judged]:
+    """The fastest candidates that nvcc follows."""
     base = k.candidates[0]
-    kernel = module[k.name]
     copies = copies_of(module, k.name)
     loops = {str(x.header.name): x for x in natural_loops(kernel)}
-    fit = [c for c in k.candidates[1:] if c.cycles.full * WORSE <= base.cycles.full
-           and c.cycles.one_warp <= base.cycles.one_warp * WORSE
-           and c.spill_bytes <= base.spill_bytes and c.blocks_per_sm >= base.blocks_per_sm]
-    fit.sort(key=lambda c: (c.id != k.chosen, c.cycles.full))
-    return next((c for c in fit if _follows(c.settings, kernel, loops, copies)), None)
+    several = len(pointers(kernel)) > 1
+    fit = [c for c in k.candidates[1:] if c.cycles.full * TIE <= base.cycles.full
+           and c.spill_bytes <= base.spill_bytes
+           and all(_follows(s, loops[h], copies[h]) and (several or not s.apart)
+                   for h, s in c.settings.loops)]
+    return sorted(fit, key=lambda c: (c.id != k.chosen, c.cycles.full))[:FORETOLD]
 
 
-def _follows(
-    settings: Choices, kernel: Function, loops: dict[str, Loop], copies: dict[str, int]
-) -> bool:
-    return all(_makes(s, loops[h], copies[h]) and (
-        not s.apart or (pointers(kernel) > 1 and restrictable(kernel, h)))
-        for h, s in settings.loops)
-
-
-def _makes(s: LoopSetting, loop: Loop, copies: int) -> bool:
-    """Whether nvcc makes of a pragma about what a pass makes of the loop. Of a larger factor than
-    it took by itself it leaves more to a loop of one copy."""
+def _follows(s: LoopSetting, loop: Loop, copies: int) -> bool:
+    """Whether nvcc makes of a pragma what a pass makes of the loop."""
     if s.depth or s.converted or s.vectors or not copies:
         return False
-    if not s.apart and (s.free or s.unroll in (None, 0, 1)):
-        return True
     trip = trip_count(loop)
     counted = len(loop.exits) == 1 and (  # nvcc counts what it has made several copies of
         copies > 1 or (trip is not None and isinstance(trip.variable.step, int)))
-    return counted and (copies == 1 or s.apart)
+    if s.free:  # nvcc unrolls by itself what it counts
+        return not counted
+    return counted or not (s.apart or s.unroll not in (None, 1))
+
+
+def _form(
+    k: KernelTuning, kernel: Function, settings: Choices, name: str, module: Module,
+    machine: Profile,
+) -> NvccForm | None:
+    runs = {x.name: fmean(x.counts) for x in k.loops if x.source != "rest"}
+    return nvcc_form(kernel, settings, name, runs, copies_of(module, k.name),
+                     context(module, machine))
+
+
+def _judged(
+    forms: Sequence[NvccForm], module: Module, found: Tuning, machine: Profile, request: Launches
+) -> dict[str, Judged]:
+    """What is made of forms, by the names of their functions."""
+    if not forms:
+        return {}
+    functions = [x.function for x in forms]
+    module.functions = [*(f for f in module.functions if f.kind != "entry"), *functions]
+    module.order = [*(x for x in module.order if x in module.functions
+                      or not isinstance(x, Function)), *functions]
+    made = read_ptx(print_ptx(module))
+    trips: dict[str, float] = {}
+    for x in forms:
+        name = str(x.function.name)
+        x.function.analyze_cfg()
+        made[name].analyze_cfg()
+        before, after = (natural_loops(f) for f in (x.function, made[name]))
+        for a, b in zip(before, after, strict=True):
+            header = str(b.header.name)
+            if a.header in x.trips:
+                trips[f"{name}:{header}"] = x.trips[a.header]
+    only = attrs.evolve(request, trips=trips, loop=" ", launch_bounds=False)
+    try:
+        judged = tune(made, machine, found.arch, only, judge=found.judge)
+    except NvirError:
+        return {}
+    return {k.name: k.candidates[0] for k in judged.kernels}

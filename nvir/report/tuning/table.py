@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from nvir.ir.module import Module
 from nvir.report.names import spoken
 from nvir.report.table import Line, columns, short
 from nvir.report.tuning.advice import advice
-from nvir.report.tuning.promised import promised
 from nvir.sm.occupancy import blocks_text
 from nvir.tune.judge import Cycles
 from nvir.tune.search import FULL, IN_ORDER, MODEL_ERROR, WORSE, Judged, KernelTuning, Tuning
 
 if TYPE_CHECKING:
+    from nvir.report.tuning.promised import Promise
     from nvir.report.tuning.written import WrittenAdvice
 
 SCHEMA = "nvir.tune/1"
@@ -26,26 +27,32 @@ SETTINGS = 64  # columns of a candidate's settings
 
 
 Tried = Mapping[str, "WrittenAdvice"]  # by kernel
+Sure = Mapping[str, "Promise"]
+NONE: Sure = MappingProxyType({})
 
 
-def tuning_json(tuning: Tuning, module: Module, tried: Tried | None = None) -> dict[str, Any]:
-    """The document of schema `nvir.tune/1`."""
+def tuning_json(
+    tuning: Tuning, tried: Tried | None = None, sure: Sure = NONE
+) -> dict[str, Any]:
+    """The document of schema `nvir.tune/1`: with what nvcc tried, or what is promised of it."""
     return {"schema": SCHEMA, "arch": tuning.arch, "judge": tuning.judge,
             "loads_hit": tuning.level,
-            "kernels": [_kernel_json(k, module, tried) for k in tuning.kernels]}
+            "kernels": [_kernel_json(k, (tried or {}).get(k.name), sure.get(k.name))
+                        for k in tuning.kernels]}
 
 
-def _kernel_json(k: KernelTuning, module: Module, tried: Tried | None) -> dict[str, Any]:
-    found = tried.get(k.name) if tried is not None else None
-    sure = promised(k, module) if tried is None else None
-    untried = advice(module, k.name, sure.settings, k.block) if sure is not None else []
+def _kernel_json(
+    k: KernelTuning, tried: WrittenAdvice | None, sure: Promise | None
+) -> dict[str, Any]:
+    said = tried or sure
     return {
         "name": k.name, "chosen": k.chosen,
         "block": k.block, "block_assumed": k.block_assumed,
         "loops": [{"header": x.name, "trips": x.trips, "source": x.source} for x in k.loops],
-        "advice": untried if found is None else list(found.texts),
-        "advised": None if sure is None else sure.id,
-        "tried": None if found is None else _figures_json(found.made),
+        "advice": [] if said is None else list(said.texts),
+        "advised": None if sure is None else sure.candidate.id,
+        "promised": None if said is None else _figures_json(said.made),
+        "tried": None if tried is None else _figures_json(tried.made),
         "candidates": [
             {"id": c.id, "settings": c.settings.to_json(), **_figures_json(c),
              "pareto": c.is_pareto} for c in k.candidates
@@ -63,9 +70,11 @@ def _figures_json(c: Judged) -> dict[str, Any]:
 
 
 def tuning_lines(
-    tuning: Tuning, module: Module, every: bool = False, tried: Tried | None = None
+    tuning: Tuning, module: Module, every: bool = False, tried: Tried | None = None,
+    sure: Sure = NONE,
 ) -> Iterator[Line]:
-    """The tables. Of many candidates only those that matter are listed, unless `every`."""
+    """The tables. Of many candidates only those that matter are listed, unless `every`. With what
+    nvcc tried, or what is promised of it."""
     by = "ptxas" if tuning.judge == "sass" else "the model of ptxas"
     yield f"{tuning.arch} · judged by {by} · loads hit {tuning.level.upper()}", "bold"
     if tuning.judge == "model":
@@ -93,22 +102,24 @@ def tuning_lines(
         if left_out:
             room = f"{tuning.most} instructions"
             yield f"  {left_out} settings were not tried: {FULL} ({room})", "dim"
-        yield from _to_write(k, module, tried)
+        yield from _to_write(k, module, tried, sure.get(k.name))
         if not k.chosen:
             yield "  nothing is better than the kernel as it is", ""
 
 
-def _to_write(k: KernelTuning, module: Module, tried: Tried | None) -> Iterator[Line]:
+def _to_write(
+    k: KernelTuning, module: Module, tried: Tried | None, sure: Promise | None
+) -> Iterator[Line]:
     """What to write in CUDA, and what that came to where nvcc tried it, or comes to."""
     base = k.candidates[0].cycles
     if tried is None:
-        sure = promised(k, module)
         if sure is not None:
-            yield from _writes(advice(module, k.name, sure.settings, k.block))
-            yield f"  nvcc makes about candidate {sure.id} of it: {_figures(sure, base)}", ""
-        if k.chosen and sure is not k.winner:
+            yield from _writes(sure.texts)
+            yield f"  nvcc then makes about: {_figures(sure.made, base)}", ""
+        if k.chosen and (sure is None or sure.candidate is not k.winner):
             others = "; ".join(advice(module, k.name, k.winner.settings, k.block))
-            yield "  take the PTX (-o): nvcc makes other code (--source has it tried) of", "dim"
+            yield "  take the PTX (-o), whose figures these are, no promise for nvcc", "dim"
+            yield "  (`nvir tune FILE.cu`, or --source, has it tried) of", "dim"
             yield f"    {others}", "dim"
     elif k.name in tried:
         yield from _writes(tried[k.name].texts)

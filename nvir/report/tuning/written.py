@@ -18,7 +18,14 @@ import attrs
 from nvir.analysis.source_loops import source_loops
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
-from nvir.report.explain.trials import Lines, Trials, with_attribute, with_pragma, with_restrict
+from nvir.report.explain.trials import (
+    Lines,
+    Trials,
+    parameter_names,
+    with_attribute,
+    with_pragma,
+    with_restrict,
+)
 from nvir.report.places import SourceLines
 from nvir.report.tuning.advice import advice, bounds_text, pointers, pragmas, statements
 from nvir.tune.candidates import Choices, most_trips
@@ -52,7 +59,8 @@ def tried(found: Tuning, trials: Trials, request: Launches) -> dict[str, Written
             continue
         for name, made in as_written(taken, changed, trials, request).items():
             k, settings = some[name]
-            texts = advice(trials.module, name, settings, k.block)
+            texts = advice(trials.module, name, settings, k.block,
+                           parameter_names(trials.source, name))
             base = k.candidates[0]
             told = best[name].made if name in best else base
             if made.spill_bytes <= base.spill_bytes and (
@@ -85,7 +93,7 @@ def turn(
 
 def _in_words(k: KernelTuning, module: Module) -> list[Choices]:
     """The candidates of a kernel that are faster and that CUDA has words for, the fastest first."""
-    base, several = k.candidates[0], pointers(module[k.name]) > 1
+    base, several = k.candidates[0], len(pointers(module[k.name])) > 1
     gains = sorted((c for c in k.candidates[1:] if c.cycles.full * TIE <= base.cycles.full
                     and c.spill_bytes <= base.spill_bytes and c.blocks_per_sm),
                    key=lambda c: c.cycles.full)
