@@ -335,10 +335,11 @@ class AffineForms:
                 return -half, half - 1
             return 0, (1 << (f.type.bits - by)) - 1
         if f.name == "rem" and f.type is not None and isinstance(d.operands[1], Constant):
-            by = abs(_wrap(d.operands[1].value, f.type.bits))
-            if by and f.type.kind == "u":
-                return 0, by - 1
-            return (1 - by, by - 1) if by else None
+            by = _wrap(d.operands[1].value, f.type.bits)
+            if f.type.kind == "u":
+                by &= (1 << f.type.bits) - 1
+                return (0, by - 1) if by else None
+            return (1 - abs(by), abs(by) - 1) if by else None
         return (0, 64) if f.kind is OpKind.COUNT else None
 
     def _special_range(self, name: str) -> Range | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,6 +58,16 @@ def test_ranges_show_that_a_sum_cannot_wrap() -> None:
     """)
     assert str(form_of(f, "%rd1")) == "4·u32(%tid.x) + 4"
     assert not form_of(f, "%rd2").is_exact
+
+
+@pytest.mark.parametrize(("type", "by", "range_"), [
+    ("u32", "10", (0, 9)), ("u32", "0xffffffff", (0, 0xfffffffe)), ("u32", "0", None),
+    ("s32", "10", (-9, 9)), ("s32", "0xffffffff", (0, 0)), ("s32", "-10", (-9, 9)),
+])
+def test_the_range_of_a_remainder(type: str, by: str, range_: tuple[int, int] | None) -> None:
+    f = kernel(f"mov.u32 %r3, %clock; rem.{type} %r1, %r3, {by};")
+    (rem,) = [i for i in f.instructions() if i.form.name == "rem"]
+    assert AffineForms(f).range_of(rem) == range_
 
 
 def test_a_counter_below_its_bound_does_not_wrap_and_a_longer_stride_may() -> None:

@@ -311,6 +311,21 @@ def test_the_cap_goes_by_the_unit_of_the_operation(body, cap):
     assert {e.outcome["pipes"][0]["pipe"] for e in told} == {"FMA"}
 
 
+@pytest.mark.seed("LAT-06")
+@pytest.mark.parametrize(("machine", "code", "unit", "pipe"), [
+    ("sm_80", 10, None, "FMA"), ("sm_80", 10, "alu", "ALU"), ("sm_80", 999, None, None),
+    ("sm_80_notes", 10, None, "ALU"), ("sm_80_notes", 10, "fma", "FMA"),
+    ("sm_80_notes", 999, None, None),
+])
+def test_the_pipe_of_an_operand_is_its_units_or_else_its_classes(machine, code, unit, pipe):
+    """Of the class by the noted table, where the profile has that, else of its unit."""
+    classes = OperandClasses(code, code)
+    with Trace() as trace:
+        stall(4, classes, profile(machine), "", (unit, unit))
+    (event,) = trace.of("LAT-06")
+    assert [x["pipe"] for x in event.outcome["pipes"]] == [pipe, pipe]
+
+
 def resources_of(text: str, named: str = "sm_80_notes", classes: bool = False) -> int:
     """The ResMII of a loop's trace."""
     module = nvir.read_ptx(text)

@@ -359,7 +359,8 @@ REMOVED: dict[str, dict[str, Made]] = {
         "slots": lambda plain, *a: PipelineSlots(1, {}),
     },
     "fuse": {
-        "entry_guard": gives(""), "limits_of": gives(FusionLimits()), "families_of": gives([]),
+        "entry_guard": gives(""), "families_of": gives([]),
+        "limits_of": gives(FusionLimits(None, None, None, False, False, False)),
         "_resolved": gives(None), "_not_cold": gives(None), "_latch": gives(None),
         "_within_budget": gives(None), "_legal": gives(None), "second_pass": gives(False),
         "patch": gives(None),

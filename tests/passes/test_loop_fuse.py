@@ -12,8 +12,10 @@ import pytest
 import nvir
 from nvir.ir.clone import clone_module
 from nvir.ir.loops import natural_loops
+from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings
-from nvir.passes.loop.fuse.loop_fuse import _is_plain
+from nvir.passes.knobs import Knobs
+from nvir.passes.loop.fuse.loop_fuse import Options, _is_plain, run
 from nvir.passes.phases import ORI_ORDER, phase
 from tests.equivalence import same_behaviour
 from tests.passes.conftest import body
@@ -123,6 +125,15 @@ def test_the_gates() -> None:
     assert [r.name for r in remarks] == ["FusionGated"]
     assert loops(f) == 2
     assert not fused("ret;", runs=False)[1]
+
+
+@pytest.mark.seed("FUS-01")
+def test_behind_a_closed_gate_nothing_is_said_to_change() -> None:
+    module = nvir.read_ptx(body(HEAD + PAIR))
+    nvir.run_passes(module, "loop-simplify")
+    ctx = Context(module, Knobs({"PerformLoopFusion": 0}))
+    ctx.options = Options()
+    assert run(module["k"], ctx) is False
 
 
 @pytest.mark.seed("FUS-02", "FUS-13")
@@ -447,6 +458,17 @@ def test_a_bound_that_is_shifted_may_reach_the_last_number_but_one(
     _, remarks = fused(text + first + second + stored(2) + END, runs=False)
     assert [r.name for r in remarks] == [name]
     assert remarks[0].args.get("shift") == (step if name == "Fused" else None)
+
+
+@pytest.mark.seed("FUS-11")
+@pytest.mark.parametrize(("n", "name"), [
+    ("0xfffffffe", "Fused"), ("0xffffffff", "TripCountsDiffer")])
+def test_a_bound_without_sign_may_reach_the_last_number_but_one(n: str, name: str) -> None:
+    text = f"rem.u32 %r50, %r50, {n}; add.s32 %r49, %r50, 1;"
+    first = copies(1, bound="%r50", compare="lt.u32")
+    second = reads(2, start="1", bound="%r49", compare="lt.u32")
+    _, remarks = fused(text + first + second + stored(2) + END, runs=False)
+    assert [r.name for r in remarks] == [name]
 
 
 @pytest.mark.seed("FUS-11")

@@ -12,7 +12,10 @@ import nvir
 from nvir.ir.clone import clone_module
 from nvir.ir.function import Function
 from nvir.ir.loops import natural_loops
+from nvir.passes.context import Context
+from nvir.passes.knobs import Knobs
 from nvir.passes.loop.region import is_canonical
+from nvir.passes.loop.simplify.loop_simplify import Options, run
 from tests.effort import effort
 from tests.equivalence import same_behaviour
 from tests.kernels import random_kernel
@@ -286,6 +289,16 @@ def test_no_block_where_lanes_may_part_in_convergent_code():
 @pytest.mark.seed("P18-01")
 def test_the_enabling_flag(check):
     check("loop-simplify<no-enable>", TWO_LATCHES)
+
+
+@pytest.mark.seed("P18-01")
+@pytest.mark.parametrize("enable", [True, False])
+def test_where_the_guard_is_closed_nothing_is_said_to_change(enable):
+    module = nvir.read_ptx(body("ret;" if enable else TWO_LATCHES))
+    module["k"].analyze_cfg()
+    ctx = Context(module, Knobs())
+    ctx.options = Options(enable=enable)
+    assert run(module["k"], ctx) is False
 
 
 def test_a_loop_with_an_unknown_operation_stays(check):

@@ -210,6 +210,15 @@ def test_a_write_behind_a_load_waits_for_it():
     assert next(d.cycles for d in dependences(c) if d.kind == "WAW" and not d.distance) == gap > 1
 
 
+@pytest.mark.seed("PRA-02")
+def test_places_of_spilled_values_order_accesses_a_cycle_apart():
+    """Accesses to one place go one after another; registers wait as of any load."""
+    c = code(op("STL", "M0", "R4"), op("LDL", "R5", "M0"), op("STL", "M0", "R6"))
+    assert {(d.kind, d.source, d.target, d.distance): d.cycles
+            for d in dependences(c) if d.register == ("M", 0)} == dict.fromkeys([
+                ("RAW", 0, 1, 0), ("WAR", 1, 2, 0), ("WAW", 0, 2, 0), ("WAW", 2, 0, 1)], 1)
+
+
 @pytest.mark.seed("PRA-02", "PRA-08")
 def test_phase_a_registers_positive_trips_of_the_asked_stages():
     c = code(op("LDG.E", "R4", "R2"), op("FADD", "R6", "R4 R6"), op("IADD3", "R2", "R2"))

@@ -238,7 +238,7 @@ def _prepare(function: Function) -> Prepared:
     most = dict.fromkeys(function.blocks, 0)
     for i, n in zip(pressure.instructions, pressure.predicates, strict=True):
         if i.block is not None:
-            most[i.block] = max(n, most.get(i.block, 0))
+            most[i.block] = max(n, most[i.block])
     return Prepared(sum(len(b) for b in function.blocks), most)
 
 

@@ -249,7 +249,8 @@ class _CopyWriter:
     def pieces(self) -> tuple[Piece, ...]:
         """All accesses of straight code, in order of their offsets."""
         plan = self.plan
-        body = tuple(Piece(k * plan.unit, plan.unit) for k in range(plan.count or 0))
+        assert plan.count is not None
+        body = tuple(Piece(k * plan.unit, plan.unit) for k in range(plan.count))
         return body + plan.tail
 
     @step("MEM-08", "segments", "self.plan.unit", "self.plan.size", "self.plan.unrolled",
@@ -374,7 +375,8 @@ class _CopyWriter:
         fewer = b.sub(left, 1, "left.next")
         b.cbranch(b.icmp_unsigned("==", fewer, const(I32, 0), "done"), after, here)
         p.set_incoming((self.r.to, beyond), (before, here))
-        left.set_incoming((const(I32, self.plan.count or 0), fewer), (before, here))
+        assert self.plan.count is not None
+        left.set_incoming((const(I32, self.plan.count), fewer), (before, here))
 
     def loop(self, s: _Segment, down: bool, start: Value, before: Block, after: Block) -> None:
         if self.plan.carried:

@@ -206,7 +206,7 @@ def _tell(ctx: Context, c: Candidate) -> None:
 
 
 def fuse(
-    function: Function, found: Sequence[Candidate], held: AbstractSet[Value], noted: bool = False
+    function: Function, found: Sequence[Candidate], held: AbstractSet[Value], noted: bool
 ) -> None:
     """Fuse candidates that were planned on the function as it is. Annotations are fresh after.
     `noted`: what is made in a register that the first body writes leaves the loop if it can."""
@@ -350,7 +350,7 @@ def _join_variables(c: Candidate, body: list[Instruction]) -> None:
 @step("FUS-19", "duplicates", "first", "body")
 def _drop_repeated(
     function: Function, first: Loop, latch: Block, body: Sequence[Instruction],
-    preheader: Block | None = None,
+    preheader: Block | None,
 ) -> None:
     """What the second body computes as the first did, and its moves, name what there is. With a
     preheader the killed go there: what is made in a register that the first body writes, too, of

@@ -84,12 +84,12 @@ class FusionLimits:
     `cold`: cold blocks do not end the search; `noted`: `.pragma "frequency 0"` makes cold, and
     a region that is entered sideways is a parent though it is no loop."""
 
-    budget: float | None = None
-    first: int | None = None
-    second: int | None = None
-    blocks: bool = False
-    cold: bool = False
-    noted: bool = False
+    budget: float | None
+    first: int | None
+    second: int | None
+    blocks: bool
+    cold: bool
+    noted: bool
 
 
 @attrs.define(eq=False)

@@ -60,7 +60,6 @@ class Options:
 
 def run(function: Function, ctx: Context) -> bool:
     options: Options = ctx.options
-    looking_at("")
     note("P18-01", "guard", options.enable, level=options.level)
     if not options.enable or not (function.back_edges or function.irreducible_edges):
         return False
