@@ -102,6 +102,13 @@ def test_without_a_loop_for_it_more_copies_are_not_foretold() -> None:
     assert made(text, LoopSetting(2), "MAIN", 4) is None
 
 
+def test_what_several_blocks_leave_is_not_foretold() -> None:
+    branch = "setp.gt.f32 %p6, %f1, %f2; @%p6 bra NEXT; add.f32 %f1, %f1, %f1;\nNEXT:\n"
+    text = unrolled().replace("add.s64 %rd1, %rd1, 16;", f"{branch}add.s64 %rd1, %rd1, 16;")
+    assert made(text, LoopSetting(2), "MAIN", 4) is None
+    assert made(text, LoopSetting(1), "MAIN", 4) is not None
+
+
 def test_addresses_of_a_rest_are_made_anew() -> None:
     text = scaled().replace("mul.lo.s32 %r4, %r1, %r3;", "").replace(
         "mul.wide.s32 %rd3, %r4, 4; add.s64 %rd4, %rd1, %rd3;", "").replace(
@@ -110,6 +117,9 @@ def test_addresses_of_a_rest_are_made_anew() -> None:
     plain = code(made(text, LoopSetting(1), "L"))
     assert found.count("mul.wide.s32") == 4 + 1 + 1
     assert plain.count("mul.wide.s32") == 1
+    shared = text.replace("st.global.f32 [%rd1], %f2; add.s64 %rd1, %rd1, 4;",
+                          "st.shared.f32 [%r5], %f2; add.s32 %r5, %r5, 4;")
+    assert code(made(shared, LoopSetting(4), "L")).count("mul.wide.s32") == 4 + 1  # 32 bits
 
 
 def test_a_form_is_ptx() -> None:

@@ -229,11 +229,13 @@ def _unroll(
     if rest is None:
         return False
     trips |= {rest: s.unroll * copies / 2, main: runs / s.unroll}
-    if rest is header:
-        _anew(header, variables)
-    else:
-        _past(header)
-    return True
+    if header in header.preds and len(header.preds) == len(header.succs) == 2:
+        if rest is header:
+            _anew(header, variables)
+        else:
+            _past(header)
+        return True
+    return rest is header  # of several blocks: as it is
 
 
 def _rest(loop: Loop) -> str:
@@ -277,7 +279,8 @@ def _anew(header: Block, variables: Sequence[InductionVariable]) -> None:
     assert isinstance(by, int)
     for v in variables:
         step = v.step
-        if v.kind == "pointer" and isinstance(step, int) and v.phi.block is header:
+        if v.kind == "pointer" and v.bits == 64 and isinstance(step, int) and (
+                v.phi.block is header):
             far = b.compute("mul.wide.s32", at, step // by)
             new = b.compute("add.s64", v.start, far)
             v.phi.set_incoming([new if x is entry else y for y, x in v.phi.incoming], v.phi.aux)
