@@ -75,7 +75,7 @@ EXAMPLE: dict[str, dict[str, Absent]] = {
               **dict.fromkeys(("_bundles", "_special", "is_special_intrinsic"), Absent(
                   TREE, "preserved registers, and numbers of intrinsics, which none can say",
                   SAID))},
-    "asm": {"clobber": Absent("warp_specialised.cu", "a clobber", "491 sources, headers too"),
+    "asm": {"clobber": Absent("warp_specialised.cu", "a clobber", "149 sources"),
             "has_effects": Absent("warp_specialised.cu", "assembly with effects beside its results",
                                   READ)},
 }
@@ -90,6 +90,8 @@ OTHERWISE = [
     ("calls", {"_alignments"}, f"{LLAMA}/template-instances/fattn-vec-instance-f16-f16.cu",
      "older toolkit"),
     ("asm", {"has_effects"}, "gpuwm-hex-*/tests/rrfs_gfl/gfl_driver.cuh", "its headers"),
+    ("asm", {"clobber"}, "nccl_device/coop.h", "a kernel that calls it"),
+    ("memory", {"guard"}, "cuda/std/__algorithm/copy.h", "clang, a kernel that calls it"),
 ]
 
 # Sources of which nvir makes PTX with neighbouring loops; nvcc unrolled these.
@@ -320,8 +322,39 @@ def by_its_headers(key: str, folder: Path) -> Any:
     return check(read_cuda(Source(path.read_text("utf-8"), str(path), flags=flags), "sm_80")[0])
 
 
+CALLING = {  # a library's header: how a kernel calls it
+    "nccl_device/coop.h":
+        "int *p) { ncclCoopWarpSpan s(0, 2, 1); s.sync(); p[0] = s.size(); }",
+    "cuda/std/__algorithm/copy.h": "int *p, int *q, int n) { cuda::std::copy(p, p + n, q); }",
+}
+
+
+def calling(key: str) -> Source:
+    text = (f'#include <cuda/std/utility>\n#include <{key}>\n'
+            f'extern "C" __global__ void k({CALLING[key]}\n')
+    return attrs.evolve(with_libraries(f"{LLAMA}/sum.cu"), text=text, name="k.cu")
+
+
+def by_a_kernel(key: str, folder: Path) -> Any:
+    """The tree of a library's header under a kernel that calls it."""
+    return check(read_cuda(calling(key), "sm_80")[0])
+
+
+def by_clang_and_a_kernel(key: str, folder: Path) -> str:
+    """The same as LLVM text of clang."""
+    made = calling(key)
+    done = clang_ll(made.text, made.name, "sm_80", made.include, made.define)
+    assert done.text is not None, done.told
+    return done.text
+
+
+def splits_text(text: str) -> Iterator[Any]:
+    yield from steps.split(nvir.read_ll(text))
+
+
 MAKES = {"nvcc": by_nvcc, "clang": by_clang, "older toolkit": by_older_toolkit,
-         "its headers": by_its_headers}
+         "its headers": by_its_headers, "a kernel that calls it": by_a_kernel,
+         "clang, a kernel that calls it": by_clang_and_a_kernel}
 
 
 @on_corpus
@@ -329,7 +362,8 @@ MAKES = {"nvcc": by_nvcc, "clang": by_clang, "older toolkit": by_older_toolkit,
 @pytest.mark.oracle
 @pytest.mark.parametrize(("group", "names", "key", "make"), OTHERWISE)
 def test_another_make_of_a_source_asks_for_a_step(group, names, key, make, tmp_path):
-    run = partial(OF_PTX.get(group, steps.generating), MAKES[make](key, tmp_path))
+    way = {**OF_PTX, "memory": splits_text}.get(group, steps.generating)
+    run = partial(way, MAKES[make](key, tmp_path))
     assert missed(group, set(EXAMPLE[group]), run) >= names
 
 
