@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from nvir.sm.profile import Profile
     from nvir.tune.search import Launches, Tuning
 
+MOST_TRIPS = 1 << 40  # of a loop by --trip
+
 
 def _trips(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
@@ -40,8 +42,8 @@ def _trips(
     for text in values:
         header, equals, n = text.rpartition("=")
         trips = whole_number(n)
-        if not equals or not header or not trips or trips > 1 << 40:
-            raise click.BadParameter(f"{text[:80]!r} is not HEADER=N with N from 1 on")
+        if not equals or not header or not trips or trips > MOST_TRIPS:
+            raise click.BadParameter(f"{text[:80]!r} is not HEADER=N with N from 1 to {MOST_TRIPS}")
         found[header] = trips
     return found
 
@@ -52,7 +54,7 @@ def _trips(
 @arch_option
 @profile_option
 @click.option("--trip", "trips", multiple=True, metavar="HEADER=N", callback=_trips,
-              help="Iterations of a loop, by its label or KERNEL:LABEL; may be repeated.")
+              help="Iterations of a loop, at most 2^40, by its label or KERNEL:LABEL; may repeat.")
 @block_option
 @dynamic_smem_option
 @click.option("--level", type=click.Choice(("l1", "l2", "dram")), default="l2", show_default=True,
@@ -81,10 +83,10 @@ def command(
 ) -> None:
     """Find what makes the kernels of FILE faster: unrolling, pipelining, launch bounds.
 
-    FILE is PTX, CUDA C++, LLVM text or nvir's own. Every candidate is assembled by ptxas and judged
-    by its machine code, over the whole kernel: cycles of one warp alone and at full occupancy.
-    Without ptxas, the model judges. -o writes the PTX of the winners. What to write in CUDA for it
-    is tried by nvcc where it is installed and the source is at hand.
+    FILE is PTX, CUDA C++ (for sm_80 without --arch), LLVM text or nvir's own. Every candidate is
+    assembled by ptxas and judged by its machine code, over the whole kernel: cycles of one warp
+    alone and at full occupancy. Without ptxas, the model judges. -o writes the PTX of the winners.
+    What to write in CUDA for it is tried by nvcc where it is installed and the source is at hand.
 
     \b
     Examples:
@@ -106,6 +108,8 @@ def command(
     backend = backend or ("nvcc" if is_source and compiles() else "nvir")
     module = read_compiled(file, arch, ["nvcc"] if backend == "nvcc" else None)
     names = [str(f.name) for f in module.kernels]
+    if not names:
+        raise NvirError(f"{file}: there is no kernel to tune")
     chosen = names if kernel is None else known_names(kernel, names, file)
     headers = [(str(f.name), str(x.header.name))
                for f in module.kernels for x in Analyses.of(f).loops]

@@ -75,6 +75,21 @@ def kernel_time(
     return KernelTime(walk.spent, walk.busy, walk.shares)
 
 
+class _Step(NamedTuple):
+    """What is asked of a machine instruction each time that it is issued.
+
+    waits    scoreboards, and how many users of each may be left
+    latency  of what it loads or copies
+    within   the loop that it is of; None: that of what is before it
+    """
+
+    made: BodyInstruction
+    family: str
+    waits: tuple[tuple[int, int], ...]
+    latency: float
+    within: str | None
+
+
 class _Walk:
     """One warp on its way through a body. Sums are by the innermost loop's header, or -1."""
 
@@ -90,7 +105,7 @@ class _Walk:
         self.busy: defaultdict[int, float] = defaultdict(float)
         self.shares: defaultdict[int, Counter[str]] = defaultdict(Counter)
         self.within = ""  # what a pass built belongs to the loop of what is before it
-        self.loops = {m.header: m for m in body.loops}
+        self.steps: dict[int, list[_Step]] = {}
         self.bounds = [
             _bound(profile, tuple(i.opcode for i in b.instructions)) for b in body.blocks
         ]
@@ -126,32 +141,39 @@ class _Walk:
         key = block.loop.header if block.loop is not None else -1
         start = self.time
         shares = self.shares[key]
-        owners = self.weights.owners
-        for i in block.instructions:
+        steps = self.steps.get(b)
+        if steps is None:
+            steps = self.steps[b] = [self._step(i) for i in block.instructions]
+        for x in steps:
             before = self.time
-            if i.control is not None:
-                self._issue(i)
+            if x.made.control is not None:
+                self._issue(x)
             else:
-                self._depend(i)
-            self.within = owners.get(number(i.line), self.within if i.line & BUILT else "")
+                self._depend(x.made)
+            self.within = self.within if x.within is None else x.within
             shares[self.within] += (self.time - before) * times  # type: ignore[assignment]  # cycles
         self.spent[key] += (self.time - start) * times
         self.busy[key] += self.bounds[b] * times
 
-    def _issue(self, i: BodyInstruction) -> None:
-        c = i.control
+    def _step(self, i: BodyInstruction) -> _Step:
+        within = self.weights.owners.get(number(i.line), None if i.line & BUILT else "")
+        latency = _latency(self.profile, i.opcode, "", self.level)
+        return _Step(i, i.family, tuple(awaited(i).items()), latency, within)
+
+    def _issue(self, x: _Step) -> None:
+        c = x.made.control
         assert c is not None
         time = self.time
-        for k, left in awaited(i).items():
+        for k, left in x.waits:
             users = self.barriers[k]
             done = users[: len(users) - left]
             time = max([time, *done])
             self.barriers[k] = users[len(done) :]
-        if i.family == "LDGSTS":
-            self.copied = time + _latency(self.profile, i.opcode, "", self.level)
+        if x.family == "LDGSTS":
+            self.copied = time + x.latency
         if c.write_barrier is not None:
-            ready = time + _latency(self.profile, i.opcode, "", self.level)
-            ready = max(ready, self.copied) if i.family == "LDGDEPBAR" else ready
+            ready = time + x.latency
+            ready = max(ready, self.copied) if x.family == "LDGDEPBAR" else ready
             self.barriers[c.write_barrier].append(ready)
         if c.read_barrier is not None:
             self.barriers[c.read_barrier].append(time + OPERANDS_READ)

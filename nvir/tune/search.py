@@ -1,9 +1,10 @@
 """Which candidates of a kernel are tried, and which is taken.
 
 First each loop by itself, the settings of all kernels in one module, in turn until the file's
-candidates are large enough; then the best settings of several loops together, the most gainful
-first, and launch bounds, in a second one. Where there is no room for that, the candidates of the
-largest kernels have a setting of every loop each, whose cycles are told apart by loops.
+candidates are large enough; then of loops that gain what there was no room for, then the best
+settings of several loops together, the most gainful first, and launch bounds. Where there is no
+room for each loop by itself, the candidates of the largest kernels have a setting of every loop
+each, whose cycles are told apart by loops.
 
 A candidate is out where it spills more than the kernel as it is, where no block fits an SM, or
 where one of its figures, one warp's cycles or those at full occupancy, is more than WORSE of the
@@ -29,6 +30,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.assembler.regalloc.targets import block_threads
 from nvir.assembler.unroll.decision import copies
+from nvir.ir.bulk import bulk
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.module import Module
@@ -51,15 +53,17 @@ from nvir.tune.candidates import (
     together,
 )
 from nvir.tune.judge import Cycles, KernelTime, kernel_time
-from nvir.tune.weights import KernelLoop, anchor, executed, infer, kernel_loops, once, weights
+from nvir.tune.weights import Dealing, KernelLoop, anchor, kernel_loops, once
 
 WORSE = 1.03
 TIE = 1.01
 MODEL_ERROR = 1.05  # by which a predicted win has to be larger than nothing
 IN_ORDER = 0.89  # of pairs WORSE apart, in the real order: `benchmarks.tune --model`, half report
 COUNTED = 0.1  # of a loop's iterations: how far those of two candidates may be apart
-MOST = 100_000  # machine instructions of all candidates of a file, or about as many
-LAST = 0.5  # of these, what the best settings, combinations and launch bounds may have
+MOST = 230_000  # machine instructions of all candidates of a file, or about as many: 8 s
+DEAR = 15  # loops of a kernel that make each of its instructions count twice, as dear to judge
+LAST = 0.35  # of these, what the best settings, combinations and launch bounds may have
+HOPE = 0.25  # share of a kernel of which no loop gains yet, to one of which one does
 COLD = 0.01  # of a kernel's cycles: loops that take less are not tried
 INFINITE = 1e9  # warps: no latency is left
 LOOPS = 8  # of a kernel, those that run most instructions
@@ -112,6 +116,11 @@ class KernelTuning:
     def winner(self) -> Judged:
         return self.candidates[self.chosen]
 
+    @property
+    def left_out(self) -> int:
+        """Settings that there was no room for."""
+        return sum(why == FULL for _, why in self.refused)
+
 
 @attrs.frozen(eq=False)
 class Tuning:
@@ -154,19 +163,29 @@ def tune(
     names = list(kernels) if kernels is not None else [str(f.name) for f in module.kernels]
     copy = numbered(module, [_kernel(module, n) for n in names])
     searches = [_Search(copy, _kernel(copy, n), profile, request) for n in names]
-    room = request.most - sum(s.begin() for s in searches)
+    with bulk():
+        _search(searches, copy, arch, profile, judge)
+    return Tuning(judge, arch, request.level, [s.found for s in searches], request.most)
+
+
+def _search(
+    searches: Sequence[_Search], copy: Module, arch: str, profile: Profile, judge: JudgeName
+) -> None:
+    """Try candidates of the kernels of `copy`, in four rounds, and choose."""
+    room = searches[0].request.most - sum(s.begin() for s in searches) if searches else 0
     _judge(copy, searches, arch, profile, judge)
     _propose(searches, room)
     _judge(copy, searches, arch, profile, judge)
+    _share_out(searches)
     for s in searches:
         s.single_out()
     _judge(copy, searches, arch, profile, judge)
+    _share_out(searches)
     for s in searches:
         s.combine()
     _judge(copy, searches, arch, profile, judge)
     for s in searches:
         s.choose(MODEL_ERROR if judge == "model" else 1.0)
-    return Tuning(judge, arch, request.level, [s.found for s in searches], request.most)
 
 
 def tuned(module: Module, tuning: Tuning, profile: Profile) -> list[str]:
@@ -200,8 +219,9 @@ def _kernel(module: Module, name: str) -> Function:
 
 def _propose(searches: Sequence[_Search], room: float) -> None:
     """Each loop by itself, as long as there is room: settings in turn, more of loops that run a
-    larger share of their kernel's instructions. Where there is no room for that, of the kernels
-    that need most of it a setting of each loop at a time."""
+    larger share of their kernel's instructions, and behind the first more of small kernels. Where
+    there is no room for that, of the kernels that need most of it a setting of each loop at a
+    time."""
     last = room * LAST
     room -= last
     demands = {s: s.demand() for s in searches}
@@ -217,10 +237,17 @@ def _propose(searches: Sequence[_Search], room: float) -> None:
         size = s.try_turn(queues, room)
         if size is not None:
             room -= size
-            heappush(heap, (-share / (tried + 1), n, tried + 1))
-    weight = sum(s.size() for s in searches)
+            heappush(heap, (-share / (tried + 1) / s.size() ** 0.5, n, tried + 1))
     for s in searches:
-        s.room = (room + last) * s.size() / max(weight, 1)
+        s.room = (room + last) / len(searches)
+
+
+def _share_out(searches: Sequence[_Search]) -> None:
+    """Deal out what room is left by the size of kernels and how many of their loops gain."""
+    room = sum(s.room for s in searches)
+    shares = {s: s.size() * max(s.gaining(), HOPE) for s in searches}
+    for s, share in shares.items():
+        s.room = room * share / max(sum(shares.values()), 1)
 
 
 def _judge(
@@ -269,7 +296,7 @@ class _Search:
         self.tried: set[Choices] = set()
         self.codes: dict[Choices, Code] = {}
         self.room = 0.0  # instructions that may still be tried
-        self.scale = 1.0  # machine instructions for each of the kernel
+        self.scale = 1.0  # of the budget, for each instruction of the kernel
 
     # ------------------------------------------------------------------ candidates
 
@@ -355,13 +382,34 @@ class _Search:
 
     def single_out(self) -> None:
         """Of loops that were tried together each by itself as it was fastest, those that gain most
-        first: what is bad for the kernel with one may be good with the others."""
-        left = self.room / 2
-        gains = sorted((x for at in (0, 1) for x in self._gains(at)) if self.jointly else (),
-                       key=lambda x: x[0])
-        for _, name, setting in gains:
+        first: what is bad for the kernel with one may be good with the others. Then what there was
+        no room for and what does more than that."""
+        left = self.room * LAST
+        gains = sorted((x for at in (0, 1) for x in self._gains(at)), key=lambda x: x[0])
+        for _, name, setting in gains if self.jointly else ():
             if self.room > left:
                 self.room -= self._add(_single(name, setting))[0]
+        best = {name: setting for _, name, setting in reversed(gains)}
+        queues = [iter([s for s in reversed(self.untried()) if s.loops[0][0] == name
+                        and _builds_on(setting, s.loops[0][1])])
+                  for name, setting in best.items()]
+        while queues:
+            queues = [q for q in queues if self._try_one(q, left)]
+
+    def _try_one(self, queue: Iterator[Choices], left: float) -> bool:
+        """Try the next of some settings, if there is one and more room than is to be left."""
+        found = next(queue, None) if self.room > left else None
+        if found is not None:
+            self.room -= self._add(found)[0]
+        return found is not None
+
+    def untried(self) -> list[Choices]:
+        """What there was no room for yet."""
+        return [s for s, why in self.found.refused if why == FULL and s not in self.tried]
+
+    def gaining(self) -> int:
+        """How many of its loops some setting makes faster."""
+        return len({name for at in (0, 1) for _, name, _ in self._gains(at)})
 
     def combine(self) -> None:
         """The best settings of several loops together, and launch bounds for the best."""
@@ -496,6 +544,7 @@ class _Search:
                                 f"fits on an SM, for its {held.limiter}")
             self.shared = base.shared
             self.scale = max(sum(len(b.instructions) for b in base.body.blocks) / self.size(), 1.0)
+            self.scale *= 1 + len(self.found.loops) / DEAR
             rolled = [s for s in code if len(s.loops) == len(self.found.loops)]
             plain = code.get(rolled[0]) if rolled else None
             self.single = once((plain or base).body, self.profile)
@@ -504,22 +553,26 @@ class _Search:
             (s, "the assembler refuses it") for s, c in code.items() if c is None)
         new = {s: c for s, c in code.items() if c is not None}
         before = [x.trips for x in self.found.loops]
-        for c in new.values():
-            infer(c.body, self.found.loops, self.single, self.profile)
+        dealt = {s: Dealing(c.body, self.found.loops, self.single, self.profile)
+                 for s, c in new.items()}
+        for d in dealt.values():
+            d.infer()
         self.codes |= {s: c for s, c in new.items() if s != self.probe}
         if before != [x.trips for x in self.found.loops]:  # then earlier figures are wrong
             self.found.candidates.clear()
             self.runs, self.by_loop, new = {}, {}, self.codes
-        self._measure({s: c for s, c in new.items() if s != self.probe})
+        self._measure({s: c for s, c in new.items() if s != self.probe}, dealt)
 
-    def _measure(self, new: Mapping[Choices, Code]) -> None:
-        """The figures of some candidates."""
+    def _measure(self, new: Mapping[Choices, Code], dealt: Mapping[Choices, Dealing]) -> None:
+        """The figures of some candidates; `dealt`: where their iterations are known to stand."""
         assert self.single is not None
         for settings, c in new.items():
             blocks = self._occupancy(c.registers, c.shared).blocks_per_sm
             warps = blocks * -(-self.found.block // 32) / PARTITIONS
-            w = weights(c.body, self.found.loops, self.single, self.profile)
-            runs = executed(c.body, self.found.loops, self.single, w, self.profile)
+            d = dealt.get(settings) or Dealing(
+                c.body, self.found.loops, self.single, self.profile)
+            w = d.run()
+            runs = d.executed(w)
             self.runs = self.runs or runs
             time = kernel_time(c.body, self.profile, w, self.request.level)
             self._note(settings, time, warps, runs)
@@ -569,6 +622,8 @@ class _Search:
     def choose(self, error: float) -> None:
         """Take the best, and mark those that no other beats. Of equal ones that with more blocks on
         an SM: what is not judged (waits of memory, barriers) more warps hide."""
+        self.found.refused = [
+            (s, why) for s, why in self.found.refused if why != FULL or s not in self.tried]
         fit = self._eligible()
         best = min(c.cycles.full for c in fit)
         near = [c for c in fit if c.cycles.full <= best * TIE]
@@ -598,9 +653,10 @@ def _beats(a: Judged, b: Judged) -> bool:
 _Queues = dict[str, Iterator[LoopSetting]]  # by header: what is yet to be tried
 
 
-def _builds_on(refused: LoopSetting, s: LoopSetting) -> bool:
-    """Whether a setting does what was refused, and more."""
-    return refused.apart <= s.apart and refused.converted <= s.converted
+def _builds_on(first: LoopSetting, s: LoopSetting) -> bool:
+    """Whether a setting does what another does, and more."""
+    return first.apart <= s.apart and first.converted <= s.converted and (
+        first.vectors <= s.vectors and (first.depth > 0) <= (s.depth > 0))
 
 
 def _single(loop: str, setting: LoopSetting) -> Choices:

@@ -137,54 +137,13 @@ def weights(
     body: MachineBody, loops: Sequence[KernelLoop], single: Mapping[int, int], profile: Profile
 ) -> RunWeights:
     """The weights of a body; `single` is `once` of the body in which no loop is unrolled."""
-    return _Dealing(body, loops, single, profile).run()
+    return Dealing(body, loops, single, profile).run()
 
 
-def executed(
-    body: MachineBody, loops: Sequence[KernelLoop], single: Mapping[int, int],
-    given: RunWeights, profile: Profile,
-) -> dict[str, float]:
-    """How many iterations of each loop a body runs by its weights. The bodies of one kernel agree,
-    or the weights of one are wrong. A loop without accesses is left out where those of a loop in it
-    tell."""
-    runs: Counter[int] = Counter()
-    times: dict[int, float] = {-1: 1.0}
-    for m in body.loops:  # outer before inner
-        around = m.parent.header if m.parent is not None else -1
-        times[m.header] = times[around] * given.trips.get(m.header, 1.0)
-    for b in body.blocks:
-        n = times[b.loop.header if b.loop is not None else -1] * given.blocks.get(b.index, 1.0)
-        for k, count in _lines(b, profile).items():
-            runs[k] += count * n  # type: ignore[assignment]  # shares of runs
-    found = {}
-    told = {around.name for x in loops if x.accesses for around in x.outer()}
-    for x in loops:
-        if x.name in told and not x.accesses:
-            continue
-        ratios = [runs[k] / single[k] for k in _keys(x) if single.get(k)]
-        found[x.name] = max(ratios, default=0.0) if x.accesses else _upper(ratios)
-    return found
+class Dealing:
+    """How the iterations of a kernel's loops are dealt out over a body of it; `single` is `once` of
+    the body in which no loop is unrolled."""
 
-
-def infer(
-    body: MachineBody, loops: Sequence[KernelLoop], single: Mapping[int, int], profile: Profile
-) -> None:
-    """Take the counts that the assembler knew for those that were assumed: where it left nothing
-    of a loop but straight copies, these are all."""
-    w = _Dealing(body, loops, single, profile)
-    left = {x.name for x in w.owner.values() if x is not None}
-    for loop in loops:
-        if loop.source == "assumed" and loop.name not in left:
-            around = next((m for m in body.loops if w.owner[m.header] is loop.parent), None)
-            if loop.parent is None or around is not None:
-                copies = w.copies_of(loop, [
-                    b.index for b in body.blocks if b.loop is (around if loop.parent else None)
-                ])
-                if copies:
-                    loop.trips, loop.source = copies, "known"
-
-
-class _Dealing:
     def __init__(
         self, body: MachineBody, loops: Sequence[KernelLoop], single: Mapping[int, int],
         profile: Profile,
@@ -195,12 +154,51 @@ class _Dealing:
         self.copies = {m.header: self._copies(m) for m in body.loops}
         self.late = _late(body)
         # routines that are called are the slow paths of single lanes
-        never = _routines(body.blocks) | _aside(body.blocks)
-        never |= {n for n, x in enumerate(self.lines) if _is_slow(x)}
-        owners = {n: x.name for x in loops for n in x.numbers}  # inner ones come last
-        self.out = RunWeights({}, dict.fromkeys(never, 0.0), owners)
+        self.never = _routines(body.blocks) | _aside(body.blocks)
+        self.never |= {n for n, x in enumerate(self.lines) if _is_slow(x)}
+
+    def infer(self) -> None:
+        """Take the counts that the assembler knew for those that were assumed: where it left
+        nothing of a loop but straight copies, these are all."""
+        left = {x.name for x in self.owner.values() if x is not None}
+        for loop in self.loops:
+            if loop.source == "assumed" and loop.name not in left:
+                around = next((m for m in self.body.loops if self.owner[m.header] is loop.parent),
+                              None)
+                if loop.parent is None or around is not None:
+                    copies = self.copies_of(loop, [
+                        b.index for b in self.body.blocks
+                        if b.loop is (around if loop.parent else None)
+                    ])
+                    if copies:
+                        loop.trips, loop.source = copies, "known"
+
+    def executed(self, given: RunWeights) -> dict[str, float]:
+        """How many iterations of each loop a body runs by its weights. The bodies of one kernel
+        agree, or the weights of one are wrong. A loop without accesses is left out where those of a
+        loop in it tell."""
+        runs: Counter[int] = Counter()
+        times: dict[int, float] = {-1: 1.0}
+        for m in self.body.loops:  # outer before inner
+            around = m.parent.header if m.parent is not None else -1
+            times[m.header] = times[around] * given.trips.get(m.header, 1.0)
+        for b, lines in zip(self.body.blocks, self.lines, strict=True):
+            n = times[b.loop.header if b.loop is not None else -1] * given.blocks.get(b.index, 1.0)
+            for k, count in lines.items():
+                runs[k] += count * n  # type: ignore[assignment]  # shares of runs
+        found = {}
+        told = {around.name for x in self.loops if x.accesses for around in x.outer()}
+        for x in self.loops:
+            if x.name in told and not x.accesses:
+                continue
+            ratios = [runs[k] / self.single[k] for k in _keys(x) if self.single.get(k)]
+            found[x.name] = max(ratios, default=0.0) if x.accesses else _upper(ratios)
+        return found
 
     def run(self) -> RunWeights:
+        """The weights of the body."""
+        owners = {n: x.name for x in self.loops for n in x.numbers}  # inner ones come last
+        self.out = RunWeights({}, dict.fromkeys(self.never, 0.0), owners)
         for m in self.body.loops:
             self.out.trips[m.header] = 1.0
         for loop in self.loops:
@@ -225,7 +223,7 @@ class _Dealing:
             total.update(self.lines[b])
         if _is_slow(total):
             return None
-        shares = {x.name: sum(n for k, n in total.items() if k in x.numbers) for x in self.loops}
+        shares = {x.name: sum(total[k] for k in x.numbers & total.keys()) for x in self.loops}
         most = max(shares.values(), default=0)
         back = self._of_branch(m)
         if back is not None and 2 * shares[back.name] >= most:

@@ -32,7 +32,7 @@ from nvir.tune.candidates import (
 )
 from nvir.tune.judge import Cycles, KernelTime, kernel_time
 from nvir.tune.search import FULL, WORSE, Judged, KernelTuning, Launches, _Search, tune, tuned
-from nvir.tune.weights import RunWeights, anchor, executed, kernel_loops, once, weights
+from nvir.tune.weights import Dealing, RunWeights, anchor, kernel_loops, once, weights
 from tests.equivalence import same_behaviour
 from tests.gpu.test_launch import Timed
 
@@ -255,9 +255,10 @@ def test_a_loop_around_an_unrolled_one_has_one_copy():
     loops = kernel_loops(k, {"LOOP": 100, "OUTER": 9}, {}, {})
     assert [x.accesses for x in loops] == [False, True]
     single = once(rolled.body, SM_80)
-    w = weights(wide.body, loops, single, SM_80)
+    dealt = Dealing(wide.body, loops, single, SM_80)
+    w = dealt.run()
     assert [w.trips[m.header] for m in wide.body.loops if m.parent is None] == [9]
-    assert executed(wide.body, loops, single, w, SM_80) == {"LOOP": pytest.approx(900, rel=0.05)}
+    assert dealt.executed(w) == {"LOOP": pytest.approx(900, rel=0.05)}
 
 
 @pytest.mark.parametrize(("lines", "away"), [((7, 7), {1, 2}), ((7, 8), set())],
@@ -344,6 +345,25 @@ def test_large_kernels_have_their_turn_beside_small_ones():
     tried = {p for c in large.candidates for p in c.settings.loops}
     assert {(x.name, LoopSetting(8)) for x in large.loops} <= tried
     assert any(len(k.candidates) > 2 for k in small)
+
+
+@needs_ptxas
+def test_what_there_was_no_room_for_is_tried_of_loops_that_gain():
+    """Of many kernels some settings are left out; a loop that gains has more of them tried."""
+    kernel = UNKNOWN[UNKNOWN.index(".visible"):]
+    module = read_ptx(UNKNOWN + "".join(kernel.replace("k(", f"k{n}(", 1) for n in range(5)))
+    size = sum(map(len, module["k"].blocks))
+    found = tune(module, SM_80, "sm_80", Launches(most=150 * size))
+    for k in found.kernels:
+        out = {s for s, why in k.refused if why == FULL}
+        assert k.left_out == len(out) > 0
+        assert not out & {c.settings for c in k.candidates}
+        assert k.winner.cycles.full * WORSE < k.candidates[0].cycles.full
+    document = tuning_json(found, module)["kernels"][0]["not_tried"]
+    assert document == {"count": found.kernels[0].left_out, "reason": FULL}
+    assert any("--kernel NAME" in line for line, _ in tuning_lines(found, module))
+    alone = tune(module, SM_80, "sm_80", kernels=["k"])
+    assert tuning_json(alone, module)["kernels"][0]["not_tried"] == {"count": 0, "reason": None}
 
 
 @needs_ptxas
@@ -513,6 +533,7 @@ def test_other_commands_tune_as_well(tmp_path):
 @pytest.mark.parametrize(("args", "message"), [
     (["--trip", "LOOP"], "is not HEADER=N"), (["--trip", "other:LOOP=4"], "no loop 'other:LOOP'"),
     (["--trip", "LOOP=0"], "is not HEADER=N"),
+    (["--trip", f"LOOP={(1 << 40) + 1}"], f"with N from 1 to {1 << 40}"),
     (["--trip", "ELSEWHERE=8"], "no loop 'ELSEWHERE'"),
     (["--kernel", "none"], "no function 'none'"),
     (["--backend", "nvcc", "-"], "compiles a .cu file"),
@@ -523,6 +544,13 @@ def test_what_the_command_refuses(tmp_path, args, message):
     done = invoke(*([] if "-" in args else [str(file)]), *args)
     assert done.exit_code == 2
     assert message in done.output
+
+
+def test_a_file_without_kernels_has_nothing_to_tune(tmp_path):
+    file = tmp_path / "f.ptx"
+    file.write_text(".version 8.0\n.target sm_80\n.address_size 64\n.visible .func f() { ret; }\n")
+    done = invoke(str(file))
+    assert (done.exit_code, "there is no kernel to tune" in done.output) == (1, True)
 
 
 @needs_ptxas

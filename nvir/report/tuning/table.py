@@ -58,6 +58,7 @@ def _kernel_json(
              "pareto": c.is_pareto} for c in k.candidates
         ],
         "refused": [{"settings": s.to_json(), "reason": why} for s, why in k.refused],
+        "not_tried": {"count": k.left_out, "reason": FULL if k.left_out else None},
     }
 
 
@@ -98,10 +99,10 @@ def tuning_lines(
         hidden = len(k.candidates) - len(rows)
         if hidden:
             yield f"  and {hidden} more that others beat (--all)", "dim"
-        left_out = sum(why == FULL for _, why in k.refused)
-        if left_out:
-            room = f"{tuning.most} instructions"
-            yield f"  {left_out} settings were not tried: {FULL} ({room})", "dim"
+        if k.left_out:
+            way = "; --kernel NAME tunes one alone" if len(tuning.kernels) > 1 else ""
+            yield (f"  {k.left_out} settings were not tried: {FULL} (about {tuning.most} "
+                   f"instructions){way}"), "dim"
         yield from _to_write(k, module, tried, sure.get(k.name))
         if not k.chosen:
             yield "  nothing is better than the kernel as it is", ""
@@ -145,8 +146,10 @@ def _said(k: KernelTuning) -> Iterator[str]:
         if x.source == "rest":
             yield f"loop {x.name}: 1 to {x.trips} iterations"
         else:
-            how = " (assumed; --trip says it)" if x.source == "assumed" else f" ({x.source})"
-            yield f"loop {x.name}: {x.trips} iterations{how}"
+            how = f"({x.source})"
+            if x.source == "assumed":
+                how = f"(assumed, the mean of {x.counts[0]} to {x.counts[-1]}; --trip says it)"
+            yield f"loop {x.name}: {x.trips} iterations {how}"
 
 
 def _matters(c: Judged, k: KernelTuning) -> bool:
