@@ -359,11 +359,11 @@ def test_what_there_was_no_room_for_is_tried_of_loops_that_gain():
         assert k.left_out == len(out) > 0
         assert not out & {c.settings for c in k.candidates}
         assert k.winner.cycles.full * WORSE < k.candidates[0].cycles.full
-    document = tuning_json(found, module)["kernels"][0]["not_tried"]
+    document = tuning_json(found)["kernels"][0]["not_tried"]
     assert document == {"count": found.kernels[0].left_out, "reason": FULL}
     assert any("--kernel NAME" in line for line, _ in tuning_lines(found, module))
     alone = tune(module, SM_80, "sm_80", kernels=["k"])
-    assert tuning_json(alone, module)["kernels"][0]["not_tried"] == {"count": 0, "reason": None}
+    assert tuning_json(alone)["kernels"][0]["not_tried"] == {"count": 0, "reason": None}
 
 
 @needs_ptxas
