@@ -54,7 +54,7 @@ def _trips(
 @arch_option
 @profile_option
 @click.option("--trip", "trips", multiple=True, metavar="HEADER=N", callback=_trips,
-              help="Iterations of a loop, at most 2^40, by its label or KERNEL:LABEL; may repeat.")
+              help="Iterations of a loop (to 2^40), by its label or KERNEL:LABEL; may be repeated.")
 @block_option
 @dynamic_smem_option
 @click.option("--level", type=click.Choice(("l1", "l2", "dram")), default="l2", show_default=True,
