@@ -53,9 +53,7 @@ def state_of(f: Function, **options):
     tree = check(b.unit(f))
     shared = ModuleState(tree, Options(**options))
     symbol = function_symbol(shared, f)
-    return irgen_functions.emit_function(
-        shared, f, symbol, shared.abis[f], bool(shared.options.byval_demotion)
-    )
+    return irgen_functions.emit_function(shared, f, symbol, shared.abis[f])
 
 
 # ------------------------------------------------------------------- skeleton
@@ -239,7 +237,7 @@ def test_abi_variants():
         shared = ModuleState(check(b.unit(f)), Options(**options))
         symbol = nvvm.function(shared.module, "f", params=[("", ir)])
         abi = ABI(None, (Passing(declared, kind, ir, byval=kind is Kind.BYVAL),))
-        g = irgen_functions.emit_function(shared, f, symbol, abi, bool(options))
+        g = irgen_functions.emit_function(shared, f, symbol, abi)
         return g.places[f.params[0]].pointer, g.function
 
     indirect, f = variant(Kind.INDIRECT, pointer())
@@ -276,7 +274,7 @@ def test_the_prolog_tells_the_variant_of_each_parameter():
     symbol = nvvm.function(shared.module, "f", params=[("", ir) for *_, ir in given])
     abi = ABI(None, tuple(Passing(d, k, ir, byval=k is Kind.BYVAL) for _, d, k, ir in given))
     with Trace() as trace:
-        irgen_functions.emit_function(shared, f, symbol, abi, True)
+        irgen_functions.emit_function(shared, f, symbol, abi)
     off = ", param_debug_info False, lines False): False"
     placed = [str(e) for e in trace.of("FN-04")]
     assert placed == [f"FN-04 place (name {n}, count none): before the marker"

@@ -110,7 +110,7 @@ class StageSlot:
 class LivenessRow:
     """Of one register: the stages, as bits, that find a value in it and that leave one."""
 
-    live_in: int = 0
+    live_in: int
     live_out: int = 0
 
 

@@ -29,14 +29,15 @@ if TYPE_CHECKING:
     from nvir.frontend.irgen.state import ModuleState
 
 
-def emit_function(shared: ModuleState, decl: Function, function: IRFunction, abi: ABI,
-                  byval_demotion: bool = False) -> IRGenState:
+def emit_function(
+    shared: ModuleState, decl: Function, function: IRFunction, abi: ABI
+) -> IRGenState:
     """Generate the body of a declared function; its state is returned, for those who look."""
     assert decl.body is not None
     g = IRGenState(shared, decl, function)
     within(str(function.name))
     _skeleton(g, decl, function, abi)
-    emit_prolog(g, decl, function, abi, byval_demotion)
+    emit_prolog(g, decl, function, abi)
     _did(g, decl, "prolog", f"{len(decl.params)} parameters")
     emit_block(g, decl.body)
     _end(g, abi)
@@ -82,8 +83,7 @@ def _did(g: IRGenState, decl: Function, name: str, outcome: object, row: str = "
 MISMATCH = "Argument mismatch in generation function prolog!"
 
 
-def emit_prolog(g: IRGenState, decl: Function, function: IRFunction, abi: ABI,
-                byval_demotion: bool = False) -> None:
+def emit_prolog(g: IRGenState, decl: Function, function: IRFunction, abi: ABI) -> None:
     """Walk parameters, IR arguments and their passing in step; give each parameter a place."""
     arguments = function.arguments
     cursor = 0
@@ -104,7 +104,7 @@ def emit_prolog(g: IRGenState, decl: Function, function: IRFunction, abi: ABI,
             f"{passing.kind.name} argument {cursor} of {argument.type}",
             {"kind": passing.kind, "argument": cursor, "type": str(argument.type)},
         ), parameter=argument.name, index=cursor + 1 - abi.sret)
-        _parameter(g, p, argument, passing, byval_demotion)
+        _parameter(g, p, argument, passing)
         cursor += 1
 
 
@@ -112,8 +112,7 @@ def parameter_name(p: Parameter) -> str:
     return "this" if p.this else p.name or "temp_param"
 
 
-def _parameter(g: IRGenState, p: Parameter, argument: Argument, passing: Passing,
-               byval_demotion: bool) -> None:
+def _parameter(g: IRGenState, p: Parameter, argument: Argument, passing: Passing) -> None:
     aggregate = is_aggregate(p.type)
     g.at(p.place)
     if passing.kind in (Kind.INDIRECT, SRET) and not aggregate:
@@ -124,9 +123,7 @@ def _parameter(g: IRGenState, p: Parameter, argument: Argument, passing: Passing
         note("FN-15", "variant 3, of another type", how, parameter=parameter_name(p),
              to=argument.type)
         _coerced(g, p, argument)
-    elif passing.kind is Kind.BYVAL and byval_demotion and passing.byval and (
-        p.name in g.options.byval_demotion
-    ):
+    elif passing.kind is Kind.BYVAL and passing.byval and p.name in g.options.byval_demotion:
         tmp = g.alloca(p.type, "tmp")
         copy(g, tmp, at_pointer(argument, p.type))
         tmp.pointer.name = f"__val_param{p.name}"

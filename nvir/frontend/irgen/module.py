@@ -88,7 +88,7 @@ def define(shared: ModuleState, f: Function) -> IRFunction:
     if made.blocks:
         raise IRGenError(f"redefinition of '{f.name}'", f.place)
     made.linkage = _linkage(shared, f)
-    emit_function(shared, f, made, shared.abis[f], bool(shared.options.byval_demotion))
+    emit_function(shared, f, made, shared.abis[f])
     return made
 
 
