@@ -92,6 +92,8 @@ OTHERWISE = [
     ("asm", {"has_effects"}, "gpuwm-hex-*/tests/rrfs_gfl/gfl_driver.cuh", "its headers"),
     ("asm", {"clobber"}, "nccl_device/coop.h", "a kernel that calls it"),
     ("memory", {"guard"}, "cuda/std/__algorithm/copy.h", "clang, a kernel that calls it"),
+    ("fuse", {"_drop_repeated", "_fuse", "_join_variables", "_shift", "patch"},
+     "cub/block/block_load.cuh", "PTX of clang -O0 and nvir"),
 ]
 
 # Sources of which nvir makes PTX with neighbouring loops; nvcc unrolled these.
@@ -326,6 +328,11 @@ CALLING = {  # a library's header: how a kernel calls it
     "nccl_device/coop.h":
         "int *p) { ncclCoopWarpSpan s(0, 2, 1); s.sync(); p[0] = s.size(); }",
     "cuda/std/__algorithm/copy.h": "int *p, int *q, int n) { cuda::std::copy(p, p + n, q); }",
+    "cub/block/block_load.cuh": """int *p, int *q) {
+  int a[8], b[8];
+  cub::LoadDirectStriped<128>(threadIdx.x, p, a);
+  cub::LoadDirectStriped<128>(threadIdx.x, q, b);
+  for (int i = 0; i < 8; ++i) p[threadIdx.x + i * 128] = a[i] + b[i]; }""",
 }
 
 
@@ -340,12 +347,19 @@ def by_a_kernel(key: str, folder: Path) -> Any:
     return check(read_cuda(calling(key), "sm_80")[0])
 
 
-def by_clang_and_a_kernel(key: str, folder: Path) -> str:
+def by_clang_and_a_kernel(key: str, folder: Path, optimise: int = 2) -> str:
     """The same as LLVM text of clang."""
     made = calling(key)
-    done = clang_ll(made.text, made.name, "sm_80", made.include, made.define)
+    done = clang_ll(made.text, made.name, "sm_80", made.include, made.define, optimise=optimise)
     assert done.text is not None, done.told
     return done.text
+
+
+def by_clang_and_nvir(key: str, folder: Path) -> bytes:
+    """PTX that nvir makes where clang leaves even what its header unrolls."""
+    module = nvir.read_ll(by_clang_and_a_kernel(key, folder, optimise=0))
+    compile_module(module, knobs=Knobs(policy="documented"))
+    return nvir.print_ptx(module).encode()
 
 
 def splits_text(text: str) -> Iterator[Any]:
@@ -354,7 +368,8 @@ def splits_text(text: str) -> Iterator[Any]:
 
 MAKES = {"nvcc": by_nvcc, "clang": by_clang, "older toolkit": by_older_toolkit,
          "its headers": by_its_headers, "a kernel that calls it": by_a_kernel,
-         "clang, a kernel that calls it": by_clang_and_a_kernel}
+         "clang, a kernel that calls it": by_clang_and_a_kernel,
+         "PTX of clang -O0 and nvir": by_clang_and_nvir}
 
 
 @on_corpus
