@@ -98,6 +98,9 @@ def test_commands_run_and_print_what_is_shown(document: Path, folder: Path):
             if words[1] in ("report", "explain") and not toolchain.available("ptxas", "nvdisasm"):
                 new += f"$ {command}\n{shown}"  # shows what the real assembler makes
                 continue
+            if words[1] == "schedule" and importlib.util.find_spec("ortools") is None:
+                new += f"$ {command}\n{shown}"  # shows what the solver proves
+                continue
             result = CliRunner().invoke(main, words[1:], env={"COLUMNS": "120"})
             if result.exit_code and "SVG needs Graphviz" in result.output:
                 result.exit_code = 0  # a picture is not drawn everywhere

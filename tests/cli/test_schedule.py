@@ -24,7 +24,8 @@ def nvir(*args: str) -> Any:
 
 @pytest.mark.seed("GAP-57")
 def test_the_page_of_the_notes_profile_is_the_golden_one() -> None:
-    result = nvir("schedule", STENCIL, "--loop", "1", "--profile", "sm_80_notes")
+    options = ("--loop", "1", "--profile", "sm_80_notes", "--solver", "none")
+    result = nvir("schedule", STENCIL, *options)
     assert result.exit_code == 0
     assert result.output == GOLDEN.read_text("utf-8")
 
@@ -41,12 +42,21 @@ def test_the_page_names_what_binds() -> None:
 
 def test_the_page_says_how_many_registers_are_needed() -> None:
     """The quick proofs fall a register short of this schedule, the solver's don't."""
-    page = nvir("schedule", SOFTMAX).output
-    assert "MaxLive 7 of the loop's own (at least 6 are needed)" in page
-    assert json.loads(nvir("schedule", SOFTMAX, "--json").output)["max_live_bound"] == 6
+    own = ("schedule", SOFTMAX, "--solver", "none")
+    assert "MaxLive 7 of the loop's own (at least 6 are needed)" in nvir(*own).output
+    assert json.loads(nvir(*own, "--json").output)["max_live_bound"] == 6
     pytest.importorskip("ortools")
-    page = nvir("schedule", SOFTMAX, "--solver", "cpsat").output
-    assert "MaxLive 7 of the loop's own (no schedule has fewer)" in page
+    for options in ([], ["--solver", "auto"], ["--solver", "cpsat"]):
+        page = nvir("schedule", SOFTMAX, *options).output
+        assert "MaxLive 7 of the loop's own (no schedule has fewer)" in page
+
+
+def test_without_the_solver_the_page_comes_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nvir.sm.schedule.cpsat.available", lambda: False)
+    assert "MaxLive 7" in nvir("schedule", SOFTMAX).output
+    result = nvir("schedule", SOFTMAX, "--solver", "cpsat")
+    assert result.exit_code == 1
+    assert "without OR-tools" in result.output
 
 
 def test_each_operation_stands_in_the_slot_of_its_time() -> None:

@@ -16,11 +16,12 @@ from nvir.ir.loops import natural_loops
 from nvir.sm import DependenceGraph, check_schedule, profile
 from nvir.sm.loopgraph import LoopGraph, loop_graph
 from nvir.sm.mii import minimum_ii
-from nvir.sm.schedule.anneal import Annealer, Slots
+from nvir.sm.schedule.anneal import Annealer, Slots, SteepSlots
 from nvir.sm.schedule.bounds import turns
-from nvir.sm.schedule.cpsat import fewest_registers, solve
+from nvir.sm.schedule.cpsat import Purse, fewest_registers, solve
 from nvir.sm.schedule.deal import deal_anew
 from nvir.sm.schedule.ims import place_by_height, weights_at
+from nvir.sm.schedule.intervals import IntervalSearch
 from nvir.sm.schedule.lifetimes import Values, max_live_bound, measure, values_of
 from nvir.sm.schedule.live_bound import distances, least_lives
 from nvir.sm.schedule.loops import LoopSchedule, schedule_loop
@@ -212,6 +213,54 @@ def test_counts_of_slots_add_up_in_one_integer() -> None:
     assert slots.crest(counts) == most * 5 + plain.count(most)
     counts -= 300 * slots.of(4, 5)
     assert slots.crest(counts) == 4 * 5 + 4
+
+
+def test_slots_cost_the_square_of_what_they_hold_above_a_level() -> None:
+    slots = SteepSlots(3, level=2)
+    full = slots.of(0, 5) + 3 * slots.of(2, 1)  # 2, 2, 4 registers
+    assert slots.crest(full) == 8 * (4 - 2) ** 2
+    assert slots.crest(full - slots.of(0, 3)) == 8 * (3 - 2) ** 2
+    assert slots.crest(2 * slots.each) == 0
+    assert slots.crest(300 * slots.each) > 0  # more than a slot can hold is no error
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_long_annealing_never_holds_more_registers(seed: int) -> None:
+    found = random_graph(seed)
+    full, most = (schedule_loop(found, effort=effort) for effort in ("full", "most"))
+    assert most.ii == full.ii
+    assert most.max_live <= full.max_live
+    assert valid(found, most.ii, most.times, most.pipe)
+
+
+def test_long_annealing_wears_down_what_stands_out() -> None:
+    """The fragments of matrices take eight registers each."""
+    found = graph_of("gemm_wmma.sm_80", "$L__BB0_8")
+    full, most = (schedule_loop(found, effort=effort) for effort in ("full", "most"))
+    assert (full.ii, full.max_live) == (most.ii, 48)
+    assert most.max_live == 46
+
+
+@solver
+def test_an_open_interval_is_asked_again_with_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P is busy for 3 cycles of two operations: MII is 6, and 7 is known."""
+    graph = DependenceGraph(
+        [None, None], [], {}, pipes=[("P",), ("P",)], intervals=[3, 3], pipe_units={"P": 1}
+    )
+    asked = []
+
+    def told(
+        graph: DependenceGraph, ii: int, limit: float, seed: int, purse: Purse
+    ) -> tuple[bool | None, list[int], list[str]]:
+        asked.append((ii, limit))
+        purse.left -= limit
+        return None, [], []
+
+    monkeypatch.setattr("nvir.sm.schedule.intervals.verdict", told)
+    search = IntervalSearch(graph, 6, 4.0, True, 0)
+    search.ii = 7
+    search._ask_below()
+    assert asked == [(6, 0.5), (6, 1.5)]
 
 
 def test_exchange_works_where_every_slot_is_taken() -> None:

@@ -8,7 +8,9 @@ MaxLive is the mean of the slots and what peaks stand out above it. What an exch
 parts starting some intervals later, is done before and after (`stages`).
 
 Worse states are taken with a probability that falls (simulated annealing), from a fixed seed, so
-that chains of operations whose lives add up to the same drift together to where they end.
+that chains of operations whose lives add up to the same drift together to where they end. Long
+annealing (`flatten`) begins hotter, and each slot costs by the square of what it holds above the
+mean.
 
 Cost    13 us a trial, 16 us where slots are counted; see TRIALS, MOST.
 Source  S. Kirkpatrick et al., "Optimization by Simulated Annealing", Science 220, 1983; the
@@ -20,7 +22,7 @@ from __future__ import annotations
 import math
 import random
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from nvir.sm.graph import DependenceGraph
 from nvir.sm.schedule.ims import Weighted
@@ -33,6 +35,8 @@ MOST = 14_000
 NARROW = 100  # slots up to which each is counted in all trials, above in fewer
 ASKED = 8  # operations, and others of their kind, until one can move
 MATED = 0.3  # of the starts that are tried, those in the slot of another of the kind
+LONG, THOROUGHLY = 60_000, 1500  # as MOST and TRIALS, of long annealing
+STEEP = 8  # cycles that a register above the level costs there, with its square
 COLD = 0.3  # cycles: what a trial may make worse in the end
 
 Move = tuple[int, int]  # operation, new start
@@ -85,6 +89,19 @@ class Annealer:
         self._move_stages()
         self._count_slots()
         return list(self.times)
+
+    def flatten(self) -> Iterator[list[int]]:
+        """Starts after long annealing: by the sum of lives, then with what stands out above it."""
+        trials = min(LONG, THOROUGHLY * len(self.times))
+        for slots in (False, True):
+            if slots:
+                self.slots = SteepSlots(self.ii, sum(self.lives) // self.ii + 1)
+                self._count_slots()
+            self._anneal(trials, max(4.0, self.ii / 4))
+            self.slots, self.crest = None, 0
+            yield list(self.times)
+        self._move_stages()
+        yield list(self.times)
 
     @property
     def max_live(self) -> int:
@@ -261,23 +278,42 @@ class Slots:
     """Counts of the slots of an interval, 16 bits each, in one integer: they add and subtract as
     a whole."""
 
+    bits = 16
+
     def __init__(self, ii: int) -> None:
         self.ii = ii
-        self.full = (1 << 16 * ii) - 1
-        self.each = self.full // 0xFFFF  # a one in each slot
+        self.full = (1 << self.bits * ii) - 1
+        self.each = self.full // ((1 << self.bits) - 1)  # a one in each slot
 
     def of(self, start: int, length: int) -> int:
         """The slots of something that lives so many cycles, once for each time around."""
-        ii = self.ii
+        ii, bits = self.ii, self.bits
         whole, part = divmod(length, ii)
-        ones = self.each >> 16 * (ii - part) << 16 * (start % ii)
-        return whole * self.each + (ones & self.full) + (ones >> 16 * ii)
+        ones = self.each >> bits * (ii - part) << bits * (start % ii)
+        return whole * self.each + (ones & self.full) + (ones >> bits * ii)
 
     def crest(self, counts: int) -> int:
         """What the fullest slots cost: an interval for each register, a cycle for each slot."""
         found = memoryview(counts.to_bytes(2 * self.ii, sys.byteorder)).cast("H").tolist()
         most = max(found)
         return most * self.ii + found.count(most)
+
+
+class SteepSlots(Slots):
+    """Slots that cost the more the fuller they are: by the square of what is above a level.
+
+    Eight bits each, so that the costs of all are one translation of bytes.
+    """
+
+    bits = 8
+
+    def __init__(self, ii: int, level: int) -> None:
+        super().__init__(ii)
+        self.costs = bytes(min(255, max(0, n - level) ** 2) for n in range(256))
+
+    def crest(self, counts: int) -> int:
+        room = self.ii + 2  # what 255 registers in the last slot can't hold goes on behind it
+        return STEEP * sum(counts.to_bytes(room, "little").translate(self.costs))
 
 
 def _mates(graph: DependenceGraph) -> list[list[int]]:

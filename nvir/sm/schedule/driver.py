@@ -14,9 +14,10 @@ From MII upwards each interval is asked in order of cost:
 Each method of 2 and 3 may find a schedule or prove the interval impossible. Lifetimes are
 then shortened at the interval found; under register pressure, and on pipes, all schedulers are
 asked, and on pipes operations then trade places (`anneal`), slots being dealt out anew between
-(`deal`), CP-SAT going on from there. The answer is never worse than that of step 1 alone. Budgets
-are counted in work and in CP-SAT's deterministic time, so that the same seed gives the same answer;
-the processor's time is an outer safety of three times the budget.
+(`deal`), with effort "most" for some 100,000 trials more, and CP-SAT goes on from there. The answer
+is never worse than that of step 1 alone. Budgets are counted in work and in CP-SAT's deterministic
+time, so that the same seed gives the same answer; the processor's time is an outer safety of three
+times the budget.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ DEALS = 2
 THOROUGH = 1000
 """Operations up to which everything is tried: neither the order of swing scheduling nor trading
 places is linear in time. On pipes the effort for more is "quick"."""
+EFFORTS = ("quick", "interval", "full", "most")
 LARGEST = 16_000
 """Operations of what is scheduled at all."""
 
@@ -144,9 +146,10 @@ def modulo_schedule(
     register_limit  registers that MaxLive should not exceed: the interval rises until it
                     does not; where no interval helps, the schedule of least MaxLive
     register_edges, sizes   which edges carry values and of what size, as of `values_of`
-    effort          of a graph with pipes: "full", "interval" (nothing is done for few registers),
-                    "quick" (nor is it looked between the growing steps of the interval), which
-                    is all that is done for more than THOROUGH operations
+    effort          of a graph with pipes: "most" (long annealing as well, seconds), "full",
+                    "interval" (nothing is done for few registers), "quick" (nor is it looked
+                    between the growing steps of the interval), which is all that is done for
+                    more than THOROUGH operations
 
     Raises GraphError where no interval whatever has a schedule, or for bad options, and
     Unsupported for more than LARGEST operations and where "cpsat" is asked for but not installed.
@@ -155,8 +158,8 @@ def modulo_schedule(
         raise TypeError(f"modulo_schedule needs a DependenceGraph, not {type(graph).__name__}")
     if solver not in ("auto", "none", "cpsat"):
         raise GraphError(f"solver {solver!r}: expected 'auto', 'none' or 'cpsat'")
-    if effort not in ("full", "interval", "quick"):
-        raise GraphError(f"effort {effort!r}: expected 'full', 'interval' or 'quick'")
+    if effort not in EFFORTS:
+        raise GraphError(f"effort {effort!r}: expected one of {', '.join(map(repr, EFFORTS))}")
     if solver == "cpsat" and not cpsat.available():
         raise Unsupported("solver 'cpsat' without OR-tools (pip install 'nvir[solve]')")
     if len(graph) > LARGEST:
@@ -173,7 +176,7 @@ def modulo_schedule(
     search = IntervalSearch(graph, bounds.mii, budget_s, solver != "none", seed, effort == "quick")
     search.run()
     asks = solver == "cpsat" or (solver == "auto" and cpsat.available())
-    share = search.purse.left / 2 if asks else 0.0
+    share = search.purse.left / (8 if effort == "most" else 2) if asks else 0.0
     found = _of_few_registers(graph, search, values, bounds, effort, register_limit, share)
     if register_limit is not None:
         found = _within_registers(graph, found, values, register_limit)
@@ -218,8 +221,8 @@ def _of_few_registers(
     ii, times = search.ii, search.times
     weights = weights_at(graph, ii)
     table = search.table or ReservationTable.of(graph, ii, times)
-    thorough = bool(graph.pipes) and effort == "full"
-    if table is None or (graph.pipes and effort != "full"):
+    thorough = bool(graph.pipes) and effort in ("full", "most")
+    if table is None or (graph.pipes and not thorough):
         first, pipe = min(times), search.table.pipes if search.table else search.pipes
         times = [t - first for t in times]
         live = measure(values, ii, times).max_live
@@ -234,8 +237,10 @@ def _of_few_registers(
             best = min(best, other, key=lambda candidate: candidate.max_live)
     if thorough and best.max_live > least:
         best = min(best, *_annealed(graph, best, values, weights, least), key=lambda c: c.max_live)
+    if effort == "most" and best.max_live > least:
+        best = min(best, *_flattened(graph, best, values, weights), key=lambda c: c.max_live)
     if thorough and share and best.max_live > least:
-        best, least = _solved(graph, best, values, share, least)
+        best, least = _solved(graph, best, values, share, least, effort == "full")
     times = fewest_stages(graph, ii, best.times, values, weights[0]) if thorough else best.times
     first = min(times)
     times = [t - first for t in times]
@@ -289,10 +294,31 @@ def _annealed(
     yield _Candidate(live, best.method, state.times, state.table)
 
 
+def _flattened(
+    graph: DependenceGraph, best: _Candidate, values: Values, weights: tuple[Weighted, Weighted]
+) -> Iterator[_Candidate]:
+    """What long annealing makes of a schedule, slots that stand out being worn down."""
+    from nvir.sm.schedule.anneal import Annealer
+
+    ii = best.table.ii
+    table = ReservationTable.of(graph, ii, best.times, best.table.pipes)
+    if table is None:
+        return
+    state = Annealer(graph, table, best.times, values, weights)
+    for times in state.flatten():
+        found = ReservationTable.of(graph, ii, times, state.table.pipes)
+        if found is not None:
+            yield _Candidate(measure(values, ii, times).max_live, best.method, times, found)
+
+
 def _solved(
-    graph: DependenceGraph, best: _Candidate, values: Values, share: float, least: int
+    graph: DependenceGraph, best: _Candidate, values: Values, share: float, least: int, lives: bool
 ) -> tuple[_Candidate, int]:
-    """What CP-SAT makes of a schedule, and how many registers it proves to be needed."""
+    """What CP-SAT makes of a schedule, and how many registers it proves to be needed.
+
+    share   seconds of CP-SAT for each of the questions that are put
+    lives   whether lives are to be shortened first, which after long annealing gains nothing
+    """
     ii = best.table.ii
 
     def better(solution: cpsat.Solution | None) -> _Candidate:
@@ -302,7 +328,8 @@ def _solved(
             return best
         return _Candidate(live, best.method, times, table)
 
-    best = better(cpsat.solve(graph, ii, share, hint=_early(best), values=values))
+    if lives:
+        best = better(cpsat.solve(graph, ii, share, hint=_early(best), values=values))
     least, solution = cpsat.fewest_registers(graph, ii, values, share, _early(best), least)
     return better(solution), least
 

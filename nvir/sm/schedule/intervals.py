@@ -277,18 +277,16 @@ class IntervalSearch:
 
     def _ask_below(self) -> None:
         """The intervals below the one found go to CP-SAT, but for what is proven already, for half
-        of the budget: by halves for one that has a schedule, then all from below for proofs."""
-        asked = set()
+        of the budget: by halves for one that has a schedule, then the open ones from below."""
         low, end = self.lower_bound, self.budget_s / 2
         while low < self.ii and self.purse.left > end:
             middle = (low + self.ii) // 2
-            asked.add(middle)
             if not self._ask(middle, (self.purse.left - end) / 4):
                 low = middle + 1
         for ii in range(self.lower_bound, self.ii):
             if ii in self._impossible:
                 continue
-            if self.purse.left <= end or (ii not in asked and self._ask(ii, self.purse.left - end)):
+            if self.purse.left <= end or self._ask(ii, self.purse.left - end):
                 return
 
     def _ask(self, ii: int, limit_s: float) -> bool:

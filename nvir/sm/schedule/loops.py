@@ -48,7 +48,7 @@ def schedule_loop(
     solver    "none": own methods; "cpsat": also OR-tools, for what they leave open below the II
               that they found; "auto": that where it is installed
     budget_s  of CP-SAT's deterministic time, in all
-    effort    "full", "interval" or "quick", as of `modulo_schedule`
+    effort    "most", "full", "interval" or "quick", as of `modulo_schedule`
 
     Raises NvirError for a loop of which nothing is left but what is hoisted, and Unsupported for
     "cpsat" without OR-tools.
