@@ -46,15 +46,15 @@ if TYPE_CHECKING:
 @click.option(
     "--solver", type=click.Choice(["none", "auto", "cpsat"]), default="auto", show_default=True,
     help="Let OR-tools settle the intervals below the one found, and the fewest registers, where "
-    "the own search leaves them open. auto: where it is installed. The answer is the same each "
+    "they are open without it. auto: where it is installed. The answer is the same each "
     "time, but may be another without it.",
 )
 @click.option(
     "--budget", type=Seconds(1e5), default=4.0, show_default=True,
     metavar="SECONDS",
     help="Seconds for OR-tools in all, as it counts them itself: each takes one to three of "
-    "the processor. At most half of them go to intervals, at most an eighth to registers. The own "
-    "search comes first, with one to three seconds of the processor for 40 to 200 operations.",
+    "the processor. At most 50 % of them go to intervals, at most 12.5 % to registers. What "
+    "is done before takes one to three seconds of the processor for 40 to 200 operations.",
 )
 @click.option(
     "--post-ra", is_flag=True,
