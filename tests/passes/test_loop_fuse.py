@@ -756,6 +756,23 @@ def test_loops_behind_other_guards() -> None:
 
 
 @pytest.mark.seed("FUS-06")
+@pytest.mark.parametrize(("jump", "name"), [
+    ("@%p11 bra J2; bra Q1; Q1: bra Q2; Q2:", "Fused"),
+    ("@!%p11 bra Q; bra J2; Q:", "Fused"),
+    ("@%p11 bra Q; bra J2; Q:", "NotAdjacent"),
+])
+def test_the_way_from_the_second_guard(jump: str, name: str) -> None:
+    """Blocks that only jump may stand in it, and the branch may lead to either side."""
+    second = reads(2, bound="%r50").replace("mov.u32 %r32, 0;", "")
+    starts, second = second.split("L2:")
+    text = GUARDED.format(n="%r50", m="%r50", one=copies(1, bound="%r50"), between="",
+                          two="L2:" + second, tail=stored(2))
+    text = text.replace("@%p11 bra J2;", jump)
+    _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8;" + starts + text, runs=False)
+    assert [r.name for r in remarks] == [name]
+
+
+@pytest.mark.seed("FUS-06")
 def test_a_third_way_to_the_block_behind_the_first_loop() -> None:
     """It comes past both guards, behind the guard of the first loop in the order of ways in."""
     text = GUARDED.format(
