@@ -212,7 +212,19 @@ def _main_of(
 
 
 def _counts_down(loop: Loop) -> bool:
-    return any(v.step == -1 for v in induction_variables(loop))
+    return bool(counts(loop))
+
+
+def counts(loop: Loop) -> list[Value]:
+    """The values from which a loop counts down by one, or from whose negative it counts up."""
+    found = []
+    for v in induction_variables(loop):
+        d = v.start.definer
+        if v.step == -1:
+            found.append(v.start)
+        elif v.step == 1 and d is not None and d.form.name == "neg":
+            found.append(d.operands[0])
+    return found
 
 
 def _are_one(loop: Loop, before: Loop) -> bool:
@@ -224,8 +236,7 @@ def _is_rest(rest: Loop, main: Loop) -> bool:
     if not _counts_down(rest):
         return False
     left = left_over(main)
-    if left is not None and any(v.step == -1 and v.start is left[0]
-                                for v in induction_variables(rest)):
+    if left is not None and left[0] in counts(rest):
         return True  # though a copy may take what the one before it has stored
     n, share = _ratio(signature(main, places=False), signature(rest, places=False))
     return n > 1 and share == 1 and _stride(main) % n == 0
@@ -283,7 +294,7 @@ def _grouped(places: tuple[Place, ...], group: list[Loop], trips: int | None) ->
     has_heavy = any(heavy(i.form) for b in group[least].own for i in b)
     if not has_heavy and _stride(group[least]) == 1:  # sums of integers are folded
         copies = [_stride(x) or n for x, n in zip(group, copies, strict=True)]
-    if not places:
+    if not places or max(copies) == 1:
         left = [left_over(x) for x in group]
         copies = [n if x is None else x[1] for x, n in zip(left, copies, strict=True)]
     shared = max(copies) > 1

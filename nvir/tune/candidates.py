@@ -359,7 +359,9 @@ def _mask(value: Value) -> int:
     if known is not None:
         return 0 if known == 0 else -1
     d = value.definer
-    while d is not None and d.form.kind is OpKind.COPY and d is value:
+    while d is not None and d is value and (
+        d.form.kind is OpKind.COPY or d.form.op.name == "neg"  # up to zero
+    ):
         value = d.operands[0]
         d = value.definer
     if d is None or d.form.op.name != "and":

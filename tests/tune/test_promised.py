@@ -6,10 +6,11 @@ import pytest
 
 from nvir.analysis.analyses import Analyses
 from nvir.ptx import print_ptx, read_ptx
+from nvir.report.tuning.advice import copies_of
 from nvir.report.tuning.nvcc_form import NvccForm, nvcc_form
 from nvir.report.tuning.promised import promised
 from nvir.sm.profile import profile
-from nvir.tune.candidates import Choices, LoopSetting, context
+from nvir.tune.candidates import Choices, LoopSetting, context, most_trips
 from nvir.tune.search import Launches, tune
 from tests.tune.test_tune import needs_ptxas
 from tests.tune.test_written import scaled
@@ -100,6 +101,25 @@ def test_what_more_copies_leave_the_loop_of_one_does() -> None:
 def test_without_a_loop_for_it_more_copies_are_not_foretold() -> None:
     text = unrolled().replace("and.b32 %r2, %r1, 3", "mov.u32 %r2, %r1")
     assert made(text, LoopSetting(2), "MAIN", 4) is None
+
+
+@pytest.mark.parametrize(("store", "is_made"), [("%rd2", False), ("%rd1+64", True)])
+def test_a_sum_beside_inline_assembly_is_not_foretold(store: str, is_made: bool) -> None:
+    load = ("ld.global.f32 %f2, [%rd1+OFFSET];\n// begin inline asm\nneg.f32 %f2, %f2;\n"
+            "// end inline asm\n")
+    assert (made(unrolled(load, store), APART, "MAIN", 4) is not None) == is_made
+
+
+def test_what_counts_up_to_zero_is_a_rest_too() -> None:
+    text = unrolled().replace("REST:", "neg.s32 %r4, %r2;\nREST:").replace(
+        "add.s32 %r2, %r2, -1; setp.ne.s32 %p5, %r2, 0", "add.s32 %r4, %r4, 1; "
+        "setp.ne.s32 %p5, %r4, 0")
+    module = read_ptx(text)
+    assert copies_of(module, "k") == {"MAIN": 4, "REST": 0}
+    assert most_trips(module["k"]) == {"REST": 3}
+    assert made(text, LoopSetting(2), "MAIN", 4) is not None
+    other = text.replace("neg.s32 %r4, %r2", "neg.s32 %r4, %r1")  # not of what is left
+    assert made(other, LoopSetting(2), "MAIN", 4) is None
 
 
 def test_what_several_blocks_leave_is_not_foretold() -> None:

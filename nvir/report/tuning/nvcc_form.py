@@ -20,7 +20,7 @@ from nvir.analysis.induction import (
     induction_variables,
     is_invariant,
 )
-from nvir.analysis.source_loops import left_over
+from nvir.analysis.source_loops import counts, left_over
 from nvir.ir import Param
 from nvir.ir.block import NOUNROLL, Block
 from nvir.ir.builder import Builder
@@ -116,6 +116,10 @@ def _restrict(
     for name, header in at.items():
         loop = Analyses.of(made).loop(header)
         if loop is None or not loop.is_innermost or not names_tell(loop):
+            continue
+        if any("asm" in made.marks.get(i, ()) for i in header):
+            if any(i.form.writes and is_invariant(place(i)[0], loop.members) for i in header):
+                return False  # nvcc keeps such a sum in memory
             continue
         ctx.pass_, ctx.options = row, row.options()
         fast = version(header, ctx)
@@ -243,8 +247,7 @@ def _rest(loop: Loop) -> str:
     found = left_over(loop)
     return next((
         str(x.header.name) for x in Analyses.of(loop.header.function).loops
-        if found is not None and x is not loop and any(
-            v.step == -1 and v.start is found[0] for v in induction_variables(x))
+        if found is not None and x is not loop and found[0] in counts(x)
     ), "")
 
 
