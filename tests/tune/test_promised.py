@@ -122,6 +122,17 @@ def test_what_counts_up_to_zero_is_a_rest_too() -> None:
     assert made(other, LoopSetting(2), "MAIN", 4) is None
 
 
+@pytest.mark.parametrize(("setting", "found"), [(APART, True), (LoopSetting(2), False)])
+def test_the_test_of_a_loop_that_is_not_unrolled_stays(setting: LoopSetting, found: bool) -> None:
+    text = unrolled().replace("setp.ne.s32 %p3, %r3, 0;",
+                              "add.s32 %r5, %r3, %r2; setp.ne.s32 %p3, %r5, %r2;")
+    form = made(text, setting, "MAIN", 4)
+    assert form is not None
+    sums = [i for x in Analyses.of(form.function).loops for b in x.blocks for i in b
+            if i.form.spelling == "add.s32" and not any(v.is_constant for v in i.operands)]
+    assert bool(sums) == found
+
+
 def test_what_several_blocks_leave_is_not_foretold() -> None:
     branch = "setp.gt.f32 %p6, %f1, %f2; @%p6 bra NEXT; add.f32 %f1, %f1, %f1;\nNEXT:\n"
     text = unrolled().replace("add.s64 %rd1, %rd1, 16;", f"{branch}add.s64 %rd1, %rd1, 16;")

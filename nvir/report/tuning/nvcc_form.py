@@ -67,7 +67,7 @@ def nvcc_form(
     at = {str(b.name): b for b in made.blocks}
     rests = {str(x.header.name): _rest(x) for x in Analyses.of(made).loops}
     try:
-        _prepare(made, {at[header] for header, _ in settings.loops})
+        _prepare(made, {at[header]: s for header, s in settings.loops})
         if any(s.apart for _, s in settings.loops) and not _restrict(made, at, trips, ctx):
             return None
         for header, s in settings.loops:
@@ -82,10 +82,11 @@ def nvcc_form(
     return NvccForm(made, trips)
 
 
-def _prepare(made: Function, headers: set[Block]) -> None:
-    canonicalise(made, headers=headers)
+def _prepare(made: Function, wanted: Mapping[Block, LoopSetting]) -> None:
+    canonicalise(made, headers=set(wanted))
     for loop in Analyses.of(made).loops:
-        if loop.header in headers:
+        s = wanted.get(loop.header)
+        if s is not None and s.unroll not in (None, 1):  # else ptxas finds the test as nvcc left it
             plain_test(loop)
 
 
