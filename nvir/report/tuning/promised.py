@@ -3,6 +3,7 @@
 The fastest candidates that CUDA has words for are made as nvcc makes them of these words, out of
 its PTX, and judged as the others are. Where nvcc's code does not follow, nothing is promised: it
 keeps every test of a loop that it cannot count, and unrolls by itself a loop whose pragma is gone.
+Nor is it of PTX that another compiler made, which is other code from the start.
 
 Cost    FORETOLD copies of each kernel and a call of ptxas for all
 """
@@ -22,6 +23,7 @@ from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 from nvir.ptx.printer import print_ptx
 from nvir.ptx.reader import read_ptx
+from nvir.report.source_loops import FRONT_ENDS
 from nvir.report.tuning.advice import advice, copies_of, pointers
 from nvir.report.tuning.nvcc_form import NvccForm, nvcc_form
 from nvir.sm.profile import Profile
@@ -47,6 +49,9 @@ def promised(
 ) -> dict[str, Promise]:
     """What is to be written for each kernel whose code nvcc then makes about as it is foretold,
     faster and in nothing worse."""
+    by = module.debug.producer
+    if by and FRONT_ENDS.get(by) != "nvcc":
+        return {}
     copy = clone_module(module)
     forms: list[tuple[KernelTuning, Judged, NvccForm]] = []
     room = ROOM
