@@ -280,5 +280,5 @@ def test_hoists_are_compared_on_the_loop_as_it_is_written(tmp_path):
         "explain", str(tmp_path / "k.ptx"), "--no-vary", "--compare", "--json"])
     rows = {c["what"]: c for c in json.loads(run.output)["compared"]}
     told = {rows["hoisting"][who] for who in ("noted", "observed", "ptxas")} - {None}
-    assert {x.partition(" of ")[2] for x in told} == {"1 invariant lines stand outside of loops"}
+    assert {x.partition(" of ")[2] for x in told} == {"1 invariant lines stand outside of the loop"}
     assert rows["hoisting"]["noted"][0] == "1"

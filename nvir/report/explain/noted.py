@@ -9,7 +9,7 @@
 What ptxas did is read from the copies of the loop's own accesses in its machine code, by the PTX
 line (-lineinfo); where those do not say it clearly, nothing is said. Each decision is compared on
 the loop as it is written: hoisting by the lines of PTX that are invariant in it, and how many of
-them then stand in no loop.
+them then stand no longer in it, but in front of it or in a loop around it.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from nvir.ir.text.trace import Trace, TraceEvent, note
 from nvir.passes.driver import run_passes
 from nvir.passes.knobs import POLICIES, Knobs, Policy
 from nvir.ptx import print_ptx, read_ptx
+from nvir.report.bodies import work
 from nvir.report.explain.decisions import Decision, LoopDecisions, loop_steps, summary
 from nvir.report.real import access_lines, accesses_of, machine_copies
 from nvir.sm.body import MachineBody
@@ -146,14 +147,14 @@ def compare(
         for policy in POLICIES
     }
     lines = _invariant_lines(loop)
-    seen = set() if real is None else lines & {i.line for i in real[0].instructions()}
+    seen = set() if real is None else lines & set(_deepest(real[0]))
     lines = seen or lines  # those that the machine code has, where it has any
     if lines:
         for policy in POLICIES:
             said[policy]["hoisting"] = _left(lines, _inside(loop, module, policy, machine))
     done = {} if real is None else {
         "unrolling": _copies(loop, *real), "pipelining": _ahead(loop, *real),
-        "hoisting": _left(seen, _machine_inside(real[0])) if seen else None,
+        "hoisting": _left_machine(loop, seen, real[0]),
     }
     return tuple(
         Compared(what, said["documented"][what], said["observed"][what], done.get(what))
@@ -162,7 +163,7 @@ def compare(
 
 
 def _left(lines: set[int], inside: set[int]) -> str:
-    return f"{len(lines - inside)} of {len(lines)} invariant lines stand outside of loops"
+    return f"{len(lines - inside)} of {len(lines)} invariant lines stand outside of the loop"
 
 
 def _invariant_lines(loop: Loop) -> set[int]:
@@ -176,11 +177,14 @@ def _invariant_lines(loop: Loop) -> set[int]:
 
 
 def _inside(loop: Loop, module: Module, policy: Policy, machine: Profile) -> set[int]:
-    """The lines that stand in loops once a policy's instances of hoisting have run."""
+    """The lines that stand as deep as the loop, once a policy's instances of hoisting have run."""
     made = clone_module(module)
     run_passes(made, HOISTS, policy=policy, profile=machine)
     function = next(f for f in made.functions if f.name == loop.header.function.name)
-    return {i.line for x in natural_loops(function) for b in x.blocks for i in b}
+    return {
+        i.line for x in natural_loops(function) if x.depth >= loop.depth
+        for b in x.blocks for i in b
+    }
 
 
 def _decisions(asked: LoopDecisions) -> dict[str, str]:
@@ -255,9 +259,26 @@ def _copies(loop: Loop, body: MachineBody, machine: Profile) -> str | None:
     return "one copy in the loop" if n == 1 else f"{n} copies in the loop"
 
 
-def _machine_inside(body: MachineBody) -> set[int]:
-    """The lines that stand in loops of the machine code."""
-    return {i.line for x in body.loops for b in x.blocks for i in body.blocks[b].instructions}
+def _left_machine(loop: Loop, lines: set[int], body: MachineBody) -> str | None:
+    """How many of the lines left the loop in the machine code; None where it is not there as deep
+    as it was. What is left over of an unrolled loop stands around it: the deepest copies count."""
+    depth = _deepest(body)
+    inner = {b for x in loop.children for b in x.blocks}
+    own = {i.line for b in loop.blocks if b not in inner for i in b} - lines
+    if not lines or max((depth.get(n, 0) for n in own), default=0) != loop.depth:
+        return None
+    return _left(lines, {n for n in lines if depth[n] >= loop.depth})
+
+
+def _deepest(body: MachineBody) -> dict[int, int]:
+    """By line how deep in loops it stands; moves of registers, which are nobody's work, aside."""
+    depth: dict[int, int] = {}
+    for b in body.blocks:
+        at = b.loop.depth if b.loop is not None else 0
+        for i in b.instructions:
+            if work(i) != "MOV":
+                depth[i.line] = max(at, depth.get(i.line, 0))
+    return depth
 
 
 def _ahead(loop: Loop, body: MachineBody, machine: Profile) -> str | None:
