@@ -273,6 +273,75 @@ INVARIANT = ONE_MUL.replace('.pragma "nounroll";', "").replace("; ", ";\n").repl
     "BOUND", "%r1")
 
 
+NEST = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u64 o, .param .u32 n, .param .u32 m)
+{
+.reg .pred %p<3>;
+.reg .b32 %r<7>;
+.reg .b64 %d<3>;
+.reg .f32 %f<4>;
+ld.param.u64 %d1, [a];
+ld.param.u64 %d2, [o];
+ld.param.u32 %r1, [n];
+ld.param.u32 %r2, [m];
+mov.u32 %r3, 0;
+mov.f32 %f1, 0f00000000;
+L:
+mov.u32 %r4, 0;
+add.s32 %r5, %r3, 5;
+M:
+.pragma "nounroll";
+ld.global.f32 %f2, [%d1];
+add.s64 %d1, %d1, 4;
+mul.lo.s32 %r6, OF, %r1;
+cvt.rn.f32.s32 %f3, %r6;
+fma.rn.f32 %f1, %f2, %f3, %f1;
+add.s32 %r4, %r4, 1;
+setp.lt.s32 %p1, %r4, %r2;
+@%p1 bra M;
+add.s32 %r3, %r3, 1;
+setp.lt.s32 %p2, %r3, %r1;
+@%p2 bra L;
+st.global.f32 [%d2], %f1;
+ret;
+}
+"""
+
+
+def compared_hoists(path: Path) -> set[str]:
+    run = CliRunner().invoke(main, [
+        "explain", str(path), "--no-vary", "--compare", "--json", "--loop", "M"])
+    (row,) = [c for c in json.loads(run.output)["compared"] if c["what"] == "hoisting"]
+    return {row[who] for who in ("noted", "observed", "ptxas")} - {None}
+
+
+def test_what_leaves_a_loop_of_a_nest_for_the_loop_around_it_has_left(tmp_path):
+    """It still stands in a loop, which is not the one that is asked about."""
+    path = tmp_path / "k.ptx"
+    path.write_text(NEST.replace("OF", "%r5"))
+    assert compared_hoists(path) == {"2 of 2 invariant lines stand outside of the loop"}
+    path.write_text(NEST.replace("OF", "%r4"))  # the loop's own counter: it stays
+    assert not any("lines" in x for x in compared_hoists(path))
+
+
+TWO = """__device__ float g(float x) { return x * x; }
+__global__ void p(float *o, int n) { for (int i = 0; i < n; i++) o[i] = 1.f; }
+__global__ void q(float *o, int n) { for (int i = 0; i < n; i++) o[i] = g(o[i]); }
+"""
+
+
+@pytest.mark.parametrize(("kernel", "told"), [("p", {"_Z1pPfi"}), ("q", {"_Z1qPfi", "_Z1gf"})])
+def test_of_what_is_no_more_that_is_told_which_the_kernel_calls(tmp_path, kernel, told):
+    (tmp_path / "k.cu").write_text(TWO)
+    made = CliRunner().invoke(main, [
+        "explain", str(tmp_path / "k.cu"), "--kernel", kernel, "--policy", "documented",
+        "--no-vary", "--json"])
+    events = json.loads(made.output)["trace"]
+    assert {e["function"] for e in events if e["row"].startswith("FN")} == told
+
+
 def test_hoists_are_compared_on_the_loop_as_it_is_written(tmp_path):
     """The lines that are invariant in it, not those of the copies that unrolling makes."""
     (tmp_path / "k.ptx").write_text(INVARIANT)

@@ -76,7 +76,7 @@ def why_not_counted(
     if is_negated(trip):
         return UnrollCode.NO_BOUND, "the exit branch tests a negated predicate"
     if _turns_round(loop, trip, dead) and not any(_is_rotated(x, dead) for x in loops):
-        return UnrollCode.NO_BOUND, "the branch back to the header is of a block of its own"
+        return UnrollCode.INDIRECT_EXIT, "the branch back to the header is of a block of its own"
     if trip.exit in loop.latches and tests_late(trip):
         return UnrollCode.NO_BOUND, "the exit test comes before the variable's step"
     if trip.exit in loop.latches and not trip.tests_update and _goes_down(trip):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -62,11 +62,27 @@ FRONT = ("FN", "CAL", "ASM", "MEM", "STR")
 
 def made_before(events: Sequence[TraceEvent], function: Function) -> tuple[TraceEvent, ...]:
     """Of the events of a compilation those of the steps that stand before the loop passes: about
-    the function, and about those that are no more, for they are part of others."""
+    the function, and about those that are no more and that it calls, for they are part of it. Whom
+    no call of a known function names stays."""
     module = function.module
+    mine = str(function.name)
     others = {str(f.name) for f in module.functions if f.blocks} if module is not None else set()
-    others.discard(str(function.name))
+    others.discard(mine)
+    calls: dict[str, set[str]] = {}
+    for e in events:
+        if e.row == "CAL-09":  # the callee, its casts folded away
+            calls.setdefault(e.function, set()).add(str(e.outcome))
+    others |= _reached(others, calls) - _reached({mine}, calls)
     return tuple(e for e in events if e.row.partition("-")[0] in FRONT and e.function not in others)
+
+
+def _reached(roots: set[str], calls: Mapping[str, set[str]]) -> set[str]:
+    seen, left = set(roots), list(roots)
+    while left:
+        new = calls.get(left.pop(), set()) - seen
+        seen |= new
+        left += new
+    return seen
 
 
 @attrs.frozen
