@@ -58,7 +58,7 @@ from nvir.tune.weights import Dealing, KernelLoop, anchor, kernel_loops, once
 WORSE = 1.03
 TIE = 1.01
 MODEL_ERROR = 1.05  # by which a predicted win has to be larger than nothing
-IN_ORDER = 0.89  # of pairs WORSE apart, in the real order: `benchmarks.tune --model`, half report
+IN_ORDER = 0.87  # of pairs WORSE apart, in the real order: `benchmarks.tune --model`, half report
 COUNTED = 0.1  # of a loop's iterations: how far those of two candidates may be apart
 MOST = 230_000  # machine instructions of all candidates of a file, or about as many: 8 s
 DEAR = 15  # loops of a kernel that make each of its instructions count twice, as dear to judge
