@@ -14,7 +14,7 @@ Cost    linear in the code, and for each loop 16 times its machine loops.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import attrs
@@ -177,7 +177,7 @@ class Dealing:
         """How many iterations of each loop a body runs by its weights. The bodies of one kernel
         agree, or the weights of one are wrong. A loop without accesses is left out where those of a
         loop in it tell."""
-        runs: Counter[int] = Counter()
+        runs: defaultdict[int, float] = defaultdict(float)
         times: dict[int, float] = {-1: 1.0}
         for m in self.body.loops:  # outer before inner
             around = m.parent.header if m.parent is not None else -1
@@ -185,7 +185,7 @@ class Dealing:
         for b, lines in zip(self.body.blocks, self.lines, strict=True):
             n = times[b.loop.header if b.loop is not None else -1] * given.blocks.get(b.index, 1.0)
             for k, count in lines.items():
-                runs[k] += count * n  # type: ignore[assignment]  # shares of runs
+                runs[k] += count * n
         found = {}
         told = {around.name for x in self.loops if x.accesses for around in x.outer()}
         for x in self.loops:

@@ -10,7 +10,7 @@ Cost    FORETOLD copies of each kernel and a call of ptxas for all
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 import attrs
@@ -27,7 +27,7 @@ from nvir.report.source_loops import FRONT_ENDS
 from nvir.report.tuning.advice import advice, copies_of, pointers
 from nvir.report.tuning.nvcc_form import NvccForm, nvcc_form
 from nvir.sm.profile import Profile
-from nvir.tune.candidates import Choices, LoopSetting, context
+from nvir.tune.candidates import LoopSetting, context
 from nvir.tune.search import TIE, WORSE, Judged, KernelTuning, Launches, Tuning, tune
 
 FORETOLD = 4  # candidates of a kernel
@@ -57,9 +57,13 @@ def promised(
     room = ROOM
     for n, k in enumerate(found.kernels):
         kernel = next(f for f in copy.kernels if f.name == k.name)
-        for m, c in enumerate(_followed(k, kernel, copy)):
-            made = _form(k, kernel, c.settings, f"{k.name}__{n}_{m}", copy, machine)
-            if made is not None and room > 0:
+        copies = copies_of(copy, k.name)
+        for m, c in enumerate(_followed(k, kernel, copies)):
+            if room <= 0:
+                break
+            made = nvcc_form(kernel, c.settings, f"{k.name}__{n}_{m}", _runs(k), copies,
+                             context(copy, machine))
+            if made is not None:
                 room -= sum(map(len, made.function.blocks))
                 forms.append((k, c, made))
     made_of = _judged([x for *_, x in forms], copy, found, machine, request)
@@ -83,10 +87,9 @@ def _shortest(some: Sequence[Promise]) -> Promise:
     return min((p for p in some if p.made.cycles.full <= best * TIE), key=lambda p: len(p.texts))
 
 
-def _followed(k: KernelTuning, kernel: Function, module: Module) -> list[Judged]:
+def _followed(k: KernelTuning, kernel: Function, copies: Mapping[str, int]) -> list[Judged]:
     """The fastest candidates that nvcc follows."""
     base = k.candidates[0]
-    copies = copies_of(module, k.name)
     loops = {str(x.header.name): x for x in natural_loops(kernel)}
     several = len(pointers(kernel)) > 1
     fit = [c for c in k.candidates[1:] if c.cycles.full * TIE <= base.cycles.full
@@ -108,13 +111,9 @@ def _follows(s: LoopSetting, loop: Loop, copies: int) -> bool:
     return counted or not (s.apart or s.unroll not in (None, 1))
 
 
-def _form(
-    k: KernelTuning, kernel: Function, settings: Choices, name: str, module: Module,
-    machine: Profile,
-) -> NvccForm | None:
-    runs = {x.name: fmean(x.counts) for x in k.loops if x.source != "rest"}
-    return nvcc_form(kernel, settings, name, runs, copies_of(module, k.name),
-                     context(module, machine))
+def _runs(k: KernelTuning) -> dict[str, float]:
+    """How often each loop runs, those aside that do what others leave."""
+    return {x.name: fmean(x.counts) for x in k.loops if x.source != "rest"}
 
 
 def _judged(

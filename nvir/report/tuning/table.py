@@ -119,9 +119,9 @@ def _to_write(
             yield f"  nvcc then makes about: {_figures(sure.made, base)}", ""
         if k.chosen and (sure is None or sure.candidate is not k.winner):
             others = "; ".join(advice(module, k.name, k.winner.settings, k.block))
-            yield "  take the PTX (-o), whose figures these are, no promise for nvcc", "dim"
-            yield "  (`nvir tune FILE.cu`, or --source, has it tried) of", "dim"
+            yield "  take the PTX (-o) for the arrow's figures: they are no promise for", "dim"
             yield f"    {others}", "dim"
+            yield "  (`nvir tune FILE.cu`, or --source, has nvcc try that)", "dim"
     elif k.name in tried:
         yield from _writes(tried[k.name].texts)
         yield f"  nvcc then makes of it: {_figures(tried[k.name].made, base)}", ""
