@@ -160,6 +160,37 @@ def test_kinds_by_type():
     assert [int(k) for k in (Kind.DIRECT, Kind.INDIRECT, Kind.BYVAL, Kind.COERCE)] == [0, 1, 2, 3]
 
 
+VALUE, PIECES = "DIRECT {ir}", "COERCE"
+COPY, PLACE = "BYVAL ptr byval align", "BYVAL ptr sret align"
+CONSTANT = COPY + " nvvm.grid_constant"
+
+
+@pytest.mark.seed("CAL-05", "CAL-13")
+@pytest.mark.parametrize(("of", "policy", "ways"), [
+    (t.CHAR, "both", [VALUE + " signext"] * 5), (t.USHORT, "both", [VALUE + " zeroext"] * 5),
+    (t.HALF, "both", [VALUE] * 5), (t.INT, "both", [VALUE] * 5),
+    (record_of(16), "observed", [VALUE, VALUE, COPY, VALUE, CONSTANT]),
+    (record_of(16), "documented", [PIECES, PIECES, COPY, COPY, CONSTANT]),
+    (record_of(24), "documented", [PLACE, COPY, COPY, COPY, CONSTANT]),
+])
+def test_every_way_that_a_type_travels(of, policy, ways):
+    """As a result, a parameter, a constant one, and as both of a kernel: kind, type, attributes. A
+    call through a pointer takes the way that the function does."""
+    types = Types()
+    one, two = d.Parameter("p", of), d.Parameter("c", of, grid_constant=True)
+    f = d.Function("f", result=of, params=(one, two))
+    k = d.Function("k", result=t.VOID, params=(one, two), attributes=d.Attributes(kernel=True))
+    for p in ("observed", "documented") if policy == "both" else (policy,):
+        made, kernel = classify(types, f, p), classify(types, k, p)
+        through = classify(types, f.type, p)
+        assert (through.result, through.params[0], kernel.result) == (
+            made.result, made.params[0], None)
+        found = [" ".join([x.kind.name, "" if x.kind is Kind.COERCE else str(x.ir),
+                           *(a if isinstance(a, str) else a[0] for a in x.attributes)]).strip()
+                 for x in (made.result, *made.params, *kernel.params)]
+        assert found == [w.format(ir=types.memory(of)) for w in ways]
+
+
 @pytest.mark.seed("CAL-05", "CAL-08")
 @pytest.mark.parametrize(("size", "want"), [
     (1, "i8"), (2, "i16"), (3, "{i8, i8, i8}"), (4, "i32"), (6, "{i16, i16, i16}"), (8, "i64"),
@@ -555,7 +586,7 @@ def test_a_slot_by_kind():
         def asked(ts, f, policy, kind=kind, ir=ir):
             byval = kind == "direct, byval"
             one = abi.Passing(pair, Kind.DIRECT if byval else kind, ir or ts.memory(pair), byval)
-            return abi.ABI(None, (one,) if getattr(f, "params", ()) else ())
+            return abi.ABI(None, (one,) if getattr(f, "params", ()) else (), False)
 
         try:
             calls.classify = asked
@@ -569,6 +600,8 @@ def test_a_slot_by_kind():
         passed = call.operands[-1]
         kinds[kind] = (passed.form.name, passed.name, passed.aux if passed.form.name == "load"
                        else None)
+        copies = [[x.name for x in u.operands[:2]] for u in passed.users if u is not call]
+        assert copies == ([["byval-temp", "v"]] if kind == "direct, byval" else copies)
     assert kinds == {
         Kind.DIRECT: ("load", None, 8), Kind.INDIRECT: ("alloca", "v", None),
         Kind.BYVAL: ("alloca", "v", None), Kind.COERCE: ("load", "coerce", 8),
@@ -665,6 +698,22 @@ def test_a_call_by_pointer_without_a_result_says_no_alignment_of_it():
     module = kernel_with(b.let("void (*f)(int)", b.name("g")), b.call(f, n), others=[nothing])
     (call,) = calls_in(module)
     assert call.aux.callalign == (0, 4)
+
+
+@pytest.mark.seed("CAL-07", "CAL-15")
+@pytest.mark.parametrize(("of", "into", "copied"), [
+    ("", "", False), ("", "volatile ", True), ("volatile ", "", True),
+    ("volatile ", "volatile ", True),
+])
+def test_only_a_result_that_nothing_keeps_in_order_is_left_in_place(of, into, copied):
+    types: dict[str, t.CType] = {}
+    b.record("big", "double a[9]", types)
+    make = b.function(f"{of}big make", "", b.let("big v", types=types), b.ret(v), types=types)
+    for policy, name in (("documented", "tmp"), ("observed", "agg.tmp")):
+        module = kernel_with(b.let(f"{into}big w", b.call("make"), types=types), others=[make],
+                             types=types, policy=policy)
+        allocas = [i.name for i in module["k"].instructions() if i.form.name == "alloca"]
+        assert allocas[-2:] == (["w", name] if copied else ["n.addr", "w"])
 
 
 @pytest.mark.seed("CAL-07", "CAL-15")

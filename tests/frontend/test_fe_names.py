@@ -25,6 +25,7 @@ from nvir.frontend.irgen.types import Types
 from nvir.frontend.tree import types as t
 from nvir.frontend.tree.declarations import Attributes, Function, LaunchBounds, Parameter, Variable
 from nvir.frontend.tree.expressions import Expr
+from nvir.frontend.tree.place import Place
 from nvir.ir import nvvm
 from nvir.ir.nvvm_values import DEBUG_DECLARE
 from nvir.ir.text.trace import Trace
@@ -203,9 +204,9 @@ def test_a_source_says_what_calls_preserve(words, kept):
 
 @pytest.mark.seed("FN-21", "GAP-13")
 def test_alignments_of_temporaries():
-    sizes = ((12, 4), (72, 8), (4096, 8), (32, 32), (1, 1), (0, 4))
-    assert [alloca_align(s, a) for s, a in sizes] == [8, 16, 16, 32, 1, 1]
-    assert [alloca_align(s, a, literal=True) for s, a in sizes] == [8, 64, 4096, 32, 1, 1]
+    sizes = ((12, 4), (72, 8), (4096, 8), (32, 32), (1, 4), (0, 4))
+    assert [alloca_align(s, a) for s, a in sizes] == [8, 16, 16, 32, 4, 1]
+    assert [alloca_align(s, a, literal=True) for s, a in sizes] == [8, 64, 4096, 32, 4, 1]
 
 
 # --------------------------------------------------------------------- prolog
@@ -225,6 +226,17 @@ def test_each_parameter_has_its_own_place():
         (a, f"{a}.addr") for a in ("a", "temp_param", "this", "c", "d")
     ]
     assert g.places[f.params[0]].pointer.name == "a.addr"
+    assert steps_told(told_of(f), "FN-20") == [
+        "FN-20 name (this False): temp_param", "FN-20 name (this True): this"]
+
+
+@pytest.mark.seed("FN-01", "FN-09")
+@pytest.mark.parametrize("lines", [(6, 7), ()])
+def test_a_prolog_stands_at_its_parameters_and_an_empty_body_at_what_was_last(lines):
+    f = Function("f", result=t.VOID, body=b.block(), place=Place("", 5, 2), params=tuple(
+        Parameter(f"p{line}", t.INT, place=Place("", line, 1)) for line in lines))
+    placed = [x.loc.line for x in state_of(f).function.instructions() if x.loc]
+    assert placed == [*lines, *2 * (lines or (5,))[-1:]]
 
 
 @pytest.mark.seed("FN-10", "FN-11", "FN-12", "FN-13", "FN-14", "FN-15", "DIA-06")
@@ -236,7 +248,7 @@ def test_abi_variants():
         f = Function("f", params=(Parameter("v", declared),), body=b.block())
         shared = ModuleState(check(b.unit(f)), Options(**options))
         symbol = nvvm.function(shared.module, "f", params=[("", ir)])
-        abi = ABI(None, (Passing(declared, kind, ir, byval=kind is Kind.BYVAL),))
+        abi = ABI(None, (Passing(declared, kind, ir, byval=kind is Kind.BYVAL),), False)
         g = irgen_functions.emit_function(shared, f, symbol, abi)
         return g.places[f.params[0]].pointer, g.function
 
@@ -253,13 +265,14 @@ def test_abi_variants():
     assert kept.operands == (f.arguments[0], coerced)
     scalar, f = variant(Kind.COERCE, I32, t.FLOAT)
     assert scalar.name == "v.addr"
-    assert "coerce" in names_in(f)
+    (cast,) = [x for x in f.instructions() if x.name == "coerce"]
+    assert [(x.operands, x.aux) for x in cast.users] == [((cast, scalar), 4)]
     with pytest.raises(IRGenError, match="Non-aggregate arguments passed indirectly are not supp"):
         variant(Kind.INDIRECT, pointer(), t.INT)
 
 
-def steps_told(trace: Trace) -> list[str]:
-    return [str(e) for e in trace if e.row.startswith("FN-")]
+def steps_told(trace: Trace, rows: str = "FN-") -> list[str]:
+    return [str(e) for e in trace if e.row.startswith(rows)]
 
 
 @pytest.mark.seed("FN-09", "FN-11", "FN-12", "FN-13", "FN-14", "FN-15", "FN-16", "FN-21")
@@ -272,7 +285,8 @@ def test_the_prolog_tells_the_variant_of_each_parameter():
     f = Function("f", params=tuple(Parameter(n, d) for n, d, _, _ in given), body=b.block())
     shared = ModuleState(check(b.unit(f)), Options(byval_demotion=frozenset({"x"})))
     symbol = nvvm.function(shared.module, "f", params=[("", ir) for *_, ir in given])
-    abi = ABI(None, tuple(Passing(d, k, ir, byval=k is Kind.BYVAL) for _, d, k, ir in given))
+    passed = tuple(Passing(d, k, ir, byval=k is Kind.BYVAL) for _, d, k, ir in given)
+    abi = ABI(None, passed, False)
     with Trace() as trace:
         irgen_functions.emit_function(shared, f, symbol, abi)
     off = ", param_debug_info False, lines False): False"
@@ -382,7 +396,9 @@ def test_a_removed_block_leaves_the_phis_that_it_led_to():
     phi = build.phi(I32)
     phi.set_incoming([f.arguments[0], lost], [entry, dead])
     build.ret_void()
+    f.analyze_cfg()
     irgen_functions.remove_unreachable(f)
+    assert f.cfg_state == "stale"
     assert [x.name for x in f.blocks] == ["entry", "join"]
     assert list(phi.incoming) == [(f.arguments[0], entry)]
     nvir.verify(f.module)
@@ -393,9 +409,12 @@ def test_one_argument_too_many():
     f = Function("f", params=(Parameter("v", t.INT),), body=b.block())
     shared = ModuleState(check(b.unit(f)), Options())
     symbol = nvvm.function(shared.module, "f", params=[("", I32), ("", I32)])
-    abi = ABI(None, (Passing(t.INT, Kind.DIRECT, I32),))
-    with pytest.raises(IRGenError, match="Argument mismatch in generation function prolog!"):
+    abi = ABI(None, (Passing(t.INT, Kind.DIRECT, I32),), False)
+    message = "Argument mismatch in generation function prolog!"
+    with pytest.raises(IRGenError, match=message), Trace() as trace:
         irgen_functions.emit_function(shared, f, symbol, abi)
+    assert steps_told(trace, "FN-10") == [
+        f"FN-10 prolog (arguments 2, wanted 1): refused: {message}"]
 
 
 @pytest.mark.seed("FN-17", "FN-18", "DIA-06")

@@ -59,7 +59,7 @@ class Passing:
 class ABI:
     result: Passing | None
     params: tuple[Passing, ...]
-    variadic: bool = False
+    variadic: bool
 
     @property
     def sret(self) -> bool:

@@ -23,7 +23,7 @@ MARKER = "allocapt"
 
 def alloca_align(size: int, natural: int, literal: bool = False) -> int:
     """The alignment in bytes of a temporary of `size` bytes whose type asks for `natural`."""
-    if size <= 0:
+    if not size:
         return 1
     power = 1 << (size.bit_length() - 1)
     return max(natural, power if literal else min(power, 16))
@@ -46,13 +46,11 @@ def create_alloca(g: IRGenState, t: Type, name: str, size: int, natural: int,
     """An alloca before the marker, or where code is being built if it has a count."""
     align = alloca_align(size, natural)
     note("FN-21", "temporary", f"align {align}", name=name, size=size, natural=natural)
-    b = g.builder
-    here = count is not None or g.allocapt is None
-    note("FN-04", "place", "where code is built" if here else "before the marker", name=name,
-         count=count)
-    if count is not None or g.allocapt is None:
-        one = constant(I32, 1) if count is None else count
-        return b.insert("alloca", (one,), pointer(), name, (t, align))
+    note("FN-04", "place", "before the marker" if count is None else "where code is built",
+         name=name, count=count)
+    if count is not None:
+        return g.builder.insert("alloca", (count,), pointer(), name, (t, align))
+    assert g.allocapt is not None
     one = constant(I32, 1)
     made = Instruction(nvvm_form("alloca"), (one,), pointer(), name or None, (t, align))
     made.insert_before(g.allocapt)

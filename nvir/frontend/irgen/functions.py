@@ -14,13 +14,13 @@ from nvir.frontend.irgen import fold
 from nvir.frontend.irgen.abi import ABI, SRET, Kind, Passing
 from nvir.frontend.irgen.alloca import insert_marker, remove_marker
 from nvir.frontend.irgen.metadata import debug_type, setup_function_metadata
-from nvir.frontend.irgen.places import at_pointer, copy, load
+from nvir.frontend.irgen.places import at_pointer, copy
 from nvir.frontend.irgen.state import IRGenError, IRGenState, LValue, Refused
 from nvir.frontend.irgen.statements import emit_block
 from nvir.frontend.tree.declarations import Function, Parameter
 from nvir.frontend.tree.layout import align_of
-from nvir.frontend.tree.types import Reference, is_aggregate, is_void, is_volatile, strip
-from nvir.ir import I1, VOID, Argument, Block, successors
+from nvir.frontend.tree.types import is_aggregate, is_void, is_volatile, strip
+from nvir.ir import VOID, Argument, Block, successors
 from nvir.ir.function import Function as IRFunction
 from nvir.ir.nvvm_values import DEBUG_DECLARE, Node
 from nvir.ir.text.trace import Brief, is_traced, note, within
@@ -185,8 +185,9 @@ def _end(g: IRGenState, abi: ABI) -> None:
     note("FN-02", "appended last", g.return_block, first=g.function.entry)
     if g.retval is None or abi.sret:
         g.builder.ret_void()
-    else:
-        _load_result(g, abi, g.retval)
+    else:  # as it lies in memory, in the type that it travels as
+        slot, result = g.retval, g.function.return_type
+        g.builder.ret(g.builder.load(slot.pointer, result, "", slot.align, slot.volatile))
     placed = set(g.function.blocks)
     missing = next((n for n, b in g.labels.items() if b not in placed), None)
     if missing is not None:
@@ -197,15 +198,6 @@ def _end(g: IRGenState, abi: ABI) -> None:
         ways = sum(g.return_block in successors(b) for b in g.function.blocks)
         how = "ret" if g.retval is None or abi.sret else "load and ret"
         note("FN-08", "return block", how if ways else "left out: nothing leads to it", edges=ways)
-
-
-def _load_result(g: IRGenState, abi: ABI, slot: LValue) -> None:
-    result = g.function.return_type
-    whole = isinstance(strip(slot.type), Reference) or is_aggregate(slot.type)
-    if whole or abi.result is None or g.types.value(slot.type) is I1:
-        g.builder.ret(g.builder.load(slot.pointer, result, "", slot.align))
-        return
-    g.builder.ret(load(g, slot))
 
 
 def remove_unreachable(function: IRFunction) -> None:
