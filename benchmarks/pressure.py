@@ -24,11 +24,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import corpus
 
 from nvir.analysis.liveness import liveness
+from nvir.analysis.places import SourceLines
 from nvir.analysis.pressure import register_pressure
 from nvir.assembler.registers import estimate_registers
 from nvir.ir import Function, Module, NvirError
 from nvir.ptx.reader import read_ptx
-from nvir.report.places import SourceLines
 from nvir.toolchain import SassInstruction, ToolError, disassemble, ptxas
 
 Place = tuple[str, int]

@@ -39,10 +39,11 @@ from unroll_agreement import _factor_of_lines
 
 import nvir
 from nvir import toolchain
+from nvir.analysis.places import SourceLines
 from nvir.ir.block import Block
 from nvir.ir.loops import natural_loops
 from nvir.report import ModuleReport, report
-from nvir.report.places import SourceLines, source_text
+from nvir.report.places import source_text
 
 ROLLED = '-Dfor=_Pragma("unroll 1") for'
 LARGEST = 250_000  # bytes of PTX

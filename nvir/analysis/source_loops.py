@@ -32,10 +32,13 @@ from nvir.analysis.induction import (
     is_invariant,
     trip_count,
 )
+from nvir.analysis.places import SourceLines
 from nvir.ir import Form, OpKind
 from nvir.ir.block import Block
+from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
+from nvir.ir.loops import Loop, natural_loops
+from nvir.ir.module import Module
 from nvir.ir.opcodes.form import lanes
 from nvir.ir.values import Value
 
@@ -131,6 +134,12 @@ def source_loops(
         count = trips.get(place) if place and len(apart) == 1 else None
         made += [_grouped(at[key], x, count) for x in apart]
     return made
+
+
+def parts_by_header(function: Function, module: Module) -> dict[str, tuple[SourceLoop, LoopPart]]:
+    """Of each loop of a function, by its header's name, what it is of a loop of the source."""
+    found = source_loops(natural_loops(function), SourceLines(function, module).numbers)
+    return {str(p.loop.header.name): (g, p) for g in found for p in g.parts}
 
 
 def _apart(group: list[Loop], statements: int) -> list[list[Loop]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ from nvir.cli.common import (
     read_compiled,
     reports_errors,
     trials,
-    whole_number,
     write_output,
 )
 from nvir.ir.errors import NvirError
@@ -33,17 +33,19 @@ if TYPE_CHECKING:
     from nvir.tune.search import Launches, Tuning
 
 MOST_TRIPS = 1 << 40  # of a loop by --trip
+_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?")
 
 
 def _trips(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
-) -> dict[str, int]:
+) -> dict[str, float]:
     found = {}
     for text in values:
-        header, equals, n = text.rpartition("=")
-        trips = whole_number(n)
-        if not equals or not header or not trips or trips > MOST_TRIPS:
-            raise click.BadParameter(f"{text[:80]!r} is not HEADER=N with N from 1 to {MOST_TRIPS}")
+        header, _, n = text.rpartition("=")
+        trips = float(n) if _NUMBER.fullmatch(n) else 0.0
+        if not header or not 0 < trips <= MOST_TRIPS:
+            raise click.BadParameter(
+                f"{text[:80]!r} is not HEADER=N with N above 0, up to {MOST_TRIPS}")
         found[header] = trips
     return found
 
@@ -54,7 +56,8 @@ def _trips(
 @arch_option
 @profile_option
 @click.option("--trip", "trips", multiple=True, metavar="HEADER=N", callback=_trips,
-              help="Iterations of a loop (to 2^40), by its label or KERNEL:LABEL; may be repeated.")
+              help="Iterations of a loop of the PTX (to 2^40, or 23.5), by label or KERNEL:LABEL; "
+              "may be repeated. A loop of 4 copies has 1/4 of the source's.")
 @block_option
 @dynamic_smem_option
 @click.option("--level", type=click.Choice(("l1", "l2", "dram")), default="l2", show_default=True,
@@ -76,7 +79,7 @@ def _trips(
 @output_option
 @reports_errors
 def command(
-    file: str, kernel: str | None, arch: str | None, profile: str | None, trips: dict[str, int],
+    file: str, kernel: str | None, arch: str | None, profile: str | None, trips: dict[str, float],
     block: int | None, dynamic_smem: int, level: str, no_launch_bounds: bool, model: bool,
     backend: str | None, source: str | None, measures: bool, grid: str | None,
     arguments: tuple[str, ...], every: bool, as_json: bool, output: str | None,

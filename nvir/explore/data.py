@@ -20,6 +20,7 @@ from typing import Any
 
 import attrs
 
+from nvir.analysis.places import SourceLines
 from nvir.analysis.pressure import width
 from nvir.explore.options import Options
 from nvir.ir import Function, Loop, Module, NvirError, ParseError
@@ -36,7 +37,7 @@ from nvir.report.html.pictures import control_flow
 from nvir.report.lines import LineListing, line_listing
 from nvir.report.model import Launch, ModuleReport, block_size, report
 from nvir.report.names import spoken
-from nvir.report.places import SourceLines, source_text
+from nvir.report.places import source_text
 from nvir.report.real import NOTHING, RealCode, machine_loop, real_code
 from nvir.report.tuning.advice import changes
 from nvir.report.tuning.table import tuning_json

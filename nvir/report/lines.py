@@ -24,6 +24,7 @@ from typing import Any
 import attrs
 
 from nvir.analysis.liveness import Liveness
+from nvir.analysis.places import SourceLines
 from nvir.analysis.pressure import width
 from nvir.assembler.registers import RegisterEstimate
 from nvir.ir.block import Block
@@ -33,7 +34,6 @@ from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 from nvir.ir.values import Value
 from nvir.report.facts import FunctionFacts, function_facts
-from nvir.report.places import SourceLines
 from nvir.report.real import with_real_counts
 from nvir.sm.body import MachineBody
 from nvir.sm.profile import profile_for

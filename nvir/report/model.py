@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from nvir.analysis.places import SourceLines
 from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
@@ -25,7 +26,6 @@ from nvir.ir.module import Module
 from nvir.report.explain.advice import Advice, advice
 from nvir.report.facts import FunctionFacts, function_facts
 from nvir.report.names import named, spoken
-from nvir.report.places import SourceLines
 from nvir.report.real import (
     NOTHING,
     RealCode,

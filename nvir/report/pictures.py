@@ -12,9 +12,9 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from nvir.analysis.induction import trip_count
+from nvir.analysis.places import SourceLines
 from nvir.ir import Function, Instruction, Loop, Module, NvirError, expect, natural_loops
 from nvir.report.names import spoken
-from nvir.report.places import SourceLines
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from nvir.analysis.macros import macros_of
+from nvir.analysis.places import SourceLines
 from nvir.analysis.source_loops import SourceLoop, source_loops
 from nvir.analysis.straight import LoopStatement, quiet, statements, straight_loops
 from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.ir.loops import Loop
 from nvir.ir.module import Module
-from nvir.report.places import SourceLines, source_text
+from nvir.report.places import source_text
 
 if TYPE_CHECKING:
     from nvir.passes.knobs import Policy

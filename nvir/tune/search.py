@@ -28,6 +28,7 @@ from typing import Literal
 import attrs
 
 from nvir.analysis.analyses import Analyses
+from nvir.analysis.source_loops import parts_by_header
 from nvir.assembler.regalloc.targets import block_threads
 from nvir.assembler.unroll.decision import copies
 from nvir.ir.bulk import bulk
@@ -53,7 +54,7 @@ from nvir.tune.candidates import (
     together,
 )
 from nvir.tune.judge import Cycles, KernelTime, kernel_time
-from nvir.tune.weights import Dealing, KernelLoop, anchor, kernel_loops, once
+from nvir.tune.weights import Dealing, KernelLoop, Parts, anchor, kernel_loops, once
 
 WORSE = 1.03
 TIE = 1.01
@@ -162,7 +163,10 @@ def tune(
     request = request or Launches()
     names = list(kernels) if kernels is not None else [str(f.name) for f in module.kernels]
     copy = numbered(module, [_kernel(module, n) for n in names])
-    searches = [_Search(copy, _kernel(copy, n), profile, request) for n in names]
+    searches = [
+        _Search(copy, _kernel(copy, n), profile, request,
+                parts_by_header(_kernel(module, n), module)) for n in names
+    ]
     with bulk():
         _search(searches, copy, arch, profile, judge)
     return Tuning(judge, arch, request.level, [s.found for s in searches], request.most)
@@ -276,15 +280,17 @@ class _Search:
     """The search for one kernel."""
 
     def __init__(
-        self, module: Module, kernel: Function, profile: Profile, request: Launches
+        self, module: Module, kernel: Function, profile: Profile, request: Launches,
+        parts: Parts,
     ) -> None:
         self.module, self.kernel, self.profile, self.request = module, kernel, profile, request
         name = str(kernel.name)
         prefix = f"{name}:"
         given = {k.removeprefix(prefix): n for k, n in request.trips.items()}
         self.known, self.most = known_trips(kernel), most_trips(kernel)
+        self.most |= {h: g.copies - 1 for h, (g, p) in parts.items() if p.role == "remainder"}
         threads = request.block or block_threads(kernel)
-        loops = kernel_loops(kernel, given, self.known, self.most)
+        loops = kernel_loops(kernel, given, self.known, self.most, parts)
         self.found = KernelTuning(name, loops, threads or ASSUMED_BLOCK, not threads)
         self.ctx = context(module, profile)
         self.pending: dict[Choices, Function] = {}
@@ -665,7 +671,7 @@ def _single(loop: str, setting: LoopSetting) -> Choices:
 
 def _work(x: KernelLoop) -> float:
     """Instructions of its own that a loop runs, with those around it."""
-    times, around = float(x.trips), x.parent
+    times, around = x.trips, x.parent
     while around is not None:
         times, around = times * around.trips, around.parent
     return times * len(x.own)

@@ -6,28 +6,33 @@ once in the code in which no loop is unrolled. The iterations of a loop are then
 code does it: to the copies that always run (a prologue, a body without loop), to the machine loop
 with most copies as many whole rounds as fit, to the next with what is left.
 
-A count that is not known is taken to be ASSUMED, and as much more as makes each remainder of an
-unrolled loop as frequent as the others.
+A count that is not known is taken to be each of ASSUMED of the source's loop, of which all
+remainders of an unrolled loop are as frequent: of a loop in which a front end has put several
+copies of the body, as many rounds as these take, and of one that does what those leave, the rest.
 
-Cost    linear in the code, and for each loop 16 times its machine loops.
+Cost    linear in the code, and for each loop its machine loops times the counts in ASSUMED.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
+from types import MappingProxyType
 
 import attrs
 
 from nvir.analysis.analyses import Analyses
+from nvir.analysis.source_loops import LoopPart, SourceLoop
 from nvir.ir.function import Function
 from nvir.sm.body import BodyBlock, BodyLoop, MachineBody
 from nvir.sm.profile import Profile
 from nvir.tune.assembled import BUILT
 from nvir.tune.candidates import LATE, SLOW, TIMES, number
 
-ASSUMED = 64
-SPREAD = 16  # counts over which an assumed one is averaged
+ASSUMED = range(64, 128)  # counts of a loop of the source
+SPREAD = 16  # counts that a fraction is the mean of
+Parts = Mapping[str, tuple[SourceLoop, LoopPart]]  # by header
 WHOLE = 0.9  # of an iteration from which on straight code is a piece that is run or not
 
 
@@ -35,21 +40,25 @@ WHOLE = 0.9  # of an iteration from which on straight code is a piece that is ru
 class KernelLoop:
     """A loop of the kernel as it is: its header's name, the loop around it, how often it runs.
 
-    trips     a fraction: some runs have an iteration more than others
-    source    where `trips` comes from: "given", "known", "rest" (1 to so many) or "assumed"
+    counts    of its iterations, equally often
+    source    where they come from: "given", "known", "rest" (none to so many) or "assumed"
+    copies    of the source's loop in an iteration
     numbers   of all its instructions; `anchors` those by which copies of it are counted
     accesses  the anchors access memory: only what does so in machine code counts
     own       of its instructions those in no loop in it
+    rests     the loops that do what its copies leave
     """
 
     name: str
     parent: KernelLoop | None
-    trips: float
+    counts: Sequence[int]
     source: str
+    copies: int
     numbers: frozenset[int]
     anchors: frozenset[int]
     accesses: bool
     own: frozenset[int]
+    rests: Sequence[KernelLoop] = ()
 
     def outer(self) -> Iterator[KernelLoop]:
         """The loops around it, the innermost first."""
@@ -59,23 +68,34 @@ class KernelLoop:
             around = around.parent
 
     @property
-    def counts(self) -> Sequence[int]:
-        """The counts that it is taken to have, equally often."""
-        n = int(self.trips)
-        if self.source == "rest":
-            return range(1, n + 1)
-        if self.trips != n:
-            return [int(self.trips + k / SPREAD) for k in range(SPREAD)]
-        return range(n, n + (SPREAD if self.source == "assumed" else 1))
+    def trips(self) -> float:
+        """Its iterations on average."""
+        return fmean(self.counts)
+
+    @property
+    def of_source(self) -> float:
+        """Iterations of the source's loop that it and its rests run, on average."""
+        return self.copies * self.trips + sum(x.trips for x in self.rests)
+
+
+def spread(trips: float) -> Sequence[int]:
+    """Counts whose mean is `trips`: of a fraction some have an iteration more than others."""
+    n = int(trips)
+    return [n] if trips == n else [int(trips + k / SPREAD) for k in range(SPREAD)]
+
+
+def dealt(trips: float, copies: int) -> tuple[float, float]:
+    """How often a loop of so many copies runs, on average, and how many iterations it leaves."""
+    counts = spread(trips)
+    return fmean(n // copies for n in counts), fmean(n % copies for n in counts)
 
 
 def kernel_loops(
     kernel: Function, given: Mapping[str, float], known: Mapping[str, int],
-    most: Mapping[str, int],
+    most: Mapping[str, int], parts: Parts = MappingProxyType({}),
 ) -> list[KernelLoop]:
-    """The loops of a kernel with numbered instructions, outer before inner."""
-    sources: tuple[tuple[str, Mapping[str, float]], ...] = (
-        ("given", given), ("known", known), ("rest", most))
+    """The loops of a kernel with numbered instructions, outer before inner; `most` iterations of
+    those that do what others leave, `parts` of loops of the source that they are."""
     found: dict[str, KernelLoop] = {}
     for loop in Analyses.of(kernel).loops:
         name = str(loop.header.name)
@@ -84,11 +104,23 @@ def kernel_loops(
         numbers = frozenset(i.line for b in loop.blocks for i in b)
         mine = frozenset(i.line for i in own)
         anchors = frozenset(i.line for i in own if i.form.reads or i.form.writes)
-        source, trips = next(((s, t[name]) for s, t in sources if name in t), ("assumed", ASSUMED))
+        each = parts[name][1].copies if name in parts else 1
+        counts: Sequence[int] = [n // each for n in ASSUMED]
+        source = "assumed"
+        if name in given:
+            counts, source = spread(given[name]), "given"
+        elif name in known:
+            counts, source = [max(1, known[name])], "known"
+        elif name in most:
+            counts, source = range(most[name] + 1), "rest"
         found[name] = KernelLoop(
             name, found.get(str(loop.parent.header.name)) if loop.parent else None,
-            max(1, trips), source, numbers, anchors or mine, bool(anchors), mine,
+            counts, source, each, numbers, anchors or mine, bool(anchors), mine,
         )
+    for name, (group, part) in parts.items():
+        if part.role == "main":
+            found[name].rests = [found[str(x.loop.header.name)] for x in group.parts
+                                 if x.role == "remainder"]
     return list(found.values())
 
 
@@ -171,7 +203,7 @@ class Dealing:
                         if b.loop is (around if loop.parent else None)
                     ])
                     if copies:
-                        loop.trips, loop.source = copies, "known"
+                        loop.counts, loop.source = [copies], "known"
 
     def executed(self, given: RunWeights) -> dict[str, float]:
         """How many iterations of each loop a body runs by its weights. The bodies of one kernel
@@ -286,8 +318,8 @@ class Dealing:
         for b, share in pieces:
             regions.setdefault(round(share), []).append((b, False))
         taken: Counter[int] = Counter()
-        for count in loop.counts:
-            self._share(count - always / instances, regions, instances, taken)
+        for count, often in Counter(loop.counts).items():
+            self._share(count - always / instances, regions, instances, taken, often)
         n = len(loop.counts)
         for members in regions.values():
             for key, is_loop in members:
@@ -296,10 +328,10 @@ class Dealing:
 
     def _share(
         self, left: float, regions: Mapping[int, list[tuple[int, bool]]], instances: int,
-        taken: Counter[int],
+        taken: Counter[int], often: int,
     ) -> None:
-        """Give so many iterations to regions, those with most copies first, of these what a
-        pipeline leaves last."""
+        """Give so many iterations, so often, to regions, those with most copies first, of these
+        what a pipeline leaves last."""
         last: list[int] = []
         width = 1
         for copies in sorted(regions, reverse=True):
@@ -309,11 +341,11 @@ class Dealing:
                     rounds = min(rounds, 1)
                 left -= rounds * copies
                 for key, _ in chunk:
-                    taken[key] += rounds
+                    taken[key] += rounds * often
                 if rounds and chunk[0][1]:
                     last, width = [key for key, _ in chunk], copies
         for key in last:
-            taken[key] += max(left, 0) / width  # type: ignore[assignment]  # a share of a round
+            taken[key] += max(left, 0) / width * often  # type: ignore[assignment]  # a share of a round
 
     def _turn(self, x: tuple[int, bool]) -> tuple[bool, bool, int]:
         key, is_loop = x

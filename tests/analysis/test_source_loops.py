@@ -9,13 +9,13 @@ from corpus import EXAMPLES
 
 import nvir
 from nvir.analysis.macros import macros_of
+from nvir.analysis.places import SourceLines
 from nvir.analysis.source_loops import SourceLoop, source_loops
 from nvir.analysis.straight import quiet, statements, straight_loops
 from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.ir.loops import natural_loops
 from nvir.report import real, report
 from nvir.report.names import named, spoken
-from nvir.report.places import SourceLines
 from nvir.report.source_loops import decision_text
 from tests.effort import effort
 

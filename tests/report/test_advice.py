@@ -6,11 +6,11 @@ import pytest
 from corpus import EXAMPLES
 
 import nvir
+from nvir.analysis.places import SourceLines
 from nvir.ir.loops import natural_loops
 from nvir.report.explain.advice import Advice, advice, by_factor, restrict
 from nvir.report.explain.factors import FactorRow
 from nvir.report.facts import function_facts
-from nvir.report.places import SourceLines
 from nvir.report.source_loops import SourceLoopReport, of_function
 from nvir.sm import profile
 from nvir.sm.occupancy import occupancy

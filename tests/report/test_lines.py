@@ -11,12 +11,13 @@ from corpus import EXAMPLES, examples
 from rich.console import Console
 
 import nvir
+from nvir.analysis.places import SourceLines
 from nvir.analysis.pressure import register_pressure
 from nvir.ir import Module
 from nvir.ir.builder import Builder
 from nvir.report.lines import LineListing, line_listing, module_json
 from nvir.report.listing import listing_text
-from nvir.report.places import LARGEST_SOURCE, SourceLines, source_text
+from nvir.report.places import LARGEST_SOURCE, source_text
 from nvir.report.table import print_lines
 
 PTX = """.version 8.0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import pytest
 
 from nvir.analysis.analyses import Analyses
@@ -46,13 +49,14 @@ ret; }}
 
 
 def made(
-    text: str, setting: LoopSetting, header: str, copies: int = 1, runs: float = 64
+    text: str, setting: LoopSetting, header: str, copies: int = 1,
+    runs: Mapping[str, float] = MappingProxyType({}),
 ) -> NvccForm | None:
     module = read_ptx(text)
     kernel = module["k"]
     kernel.analyze_cfg()
     names = {str(x.header.name): 1 for x in Analyses.of(kernel).loops}
-    return nvcc_form(kernel, Choices(((header, setting),)), "k", {header: runs},
+    return nvcc_form(kernel, Choices(((header, setting),)), "k", runs,
                      names | {header: copies}, context(module, SM_80))
 
 
@@ -90,12 +94,25 @@ def test_an_address_of_two_pointers_is_not_foretold() -> None:
 
 
 def test_what_more_copies_leave_the_loop_of_one_does() -> None:
-    form = made(unrolled(), LoopSetting(2), "MAIN", 4)
+    form = made(unrolled(), LoopSetting(2), "MAIN", 4, {"MAIN": 64, "REST": 3})
     assert form is not None
     loops = Analyses.of(form.function).loops
     found = sorted((sum(i.form.reads for i in x.header), form.trips[x.header]) for x in loops)
-    assert found == [(1, 4.0), (8, 32.0)]  # half of eight; 64 in two copies
+    assert found == [(1, 3.0), (8, 32.0)]  # 259 are 32 times eight and three
     assert all("nounroll" in x.header.pragmas for x in loops)
+
+
+@pytest.mark.parametrize(("given", "main"), [
+    ({}, (23.5, 4, "assumed")),  # of 64 to 127
+    ({"MAIN": 2.5}, (2.5, 4, "given")),
+])
+def test_an_assumed_count_is_of_the_sources_loop(
+    given: dict[str, float], main: tuple[float, int, str]
+) -> None:
+    request = Launches(trips=given)
+    loops = tune(read_ptx(unrolled()), SM_80, "sm_80", request, judge="model").kernels[0].loops
+    assert [(x.trips, x.copies, x.source) for x in loops] == [main, (1.5, 1, "rest")]
+    assert loops[0].of_source == main[0] * 4 + 1.5
 
 
 def test_without_a_loop_for_it_more_copies_are_not_foretold() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from nvir.analysis.induction import TripCount, body_runs, describe, induction_variables, trip_count
+from nvir.analysis.places import SourceLines
 from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
@@ -43,7 +44,6 @@ from nvir.report.model import (
     source_places,
     unroll_json,
 )
-from nvir.report.places import SourceLines
 from nvir.report.real import RealFigures, as_in_code, machine_bound, machine_loop, with_real_counts
 from nvir.report.schedule.figures import pipeline_figures
 from nvir.report.source_loops import SourceLoopReport, of_function, written_loops

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from nvir.analysis.analyses import Analyses
-from nvir.analysis.source_loops import source_loops
+from nvir.analysis.places import SourceLines
+from nvir.analysis.source_loops import parts_by_header
 from nvir.ir.function import Function
-from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
 from nvir.report.facts import has_bounds
-from nvir.report.places import SourceLines
 from nvir.tune.candidates import Choices, LoopSetting
 
 
@@ -139,14 +138,12 @@ def _places(module: Module, kernel: str) -> dict[str, tuple[Change, int]]:
     f = module[kernel]
     lines = SourceLines(f, module)
     found = {}
-    for g in source_loops(natural_loops(f), lines.numbers):
-        for p in g.parts:
-            b = p.loop.header
-            if g.places:
-                file, line = lines.file(g.places[0][0]), g.places[0][1]
-                at = Change("", f"{file}:{line}", file, line)
-            else:
-                spot = str(b.name) + (f" (line {b.line})" if b.line else "")
-                at = Change("", spot, line=b.line)
-            found[str(b.name)] = at, 0 if p.role == "remainder" else p.copies
+    for header, (g, p) in parts_by_header(f, module).items():
+        if g.places:
+            file, line = lines.file(g.places[0][0]), g.places[0][1]
+            at = Change("", f"{file}:{line}", file, line)
+        else:
+            line = p.loop.header.line
+            at = Change("", header + f" (line {line})" * bool(line), line=line)
+        found[header] = at, 0 if p.role == "remainder" else p.copies
     return found

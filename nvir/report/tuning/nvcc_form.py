@@ -41,6 +41,7 @@ from nvir.passes.loop.version.extent import adds_product, place
 from nvir.passes.loop.version.loop_version import names_tell, version
 from nvir.passes.registry import all_passes
 from nvir.tune.candidates import Choices, LoopSetting, clean, unrolled
+from nvir.tune.weights import dealt
 
 SUMS = 256  # values that an address is followed through
 
@@ -225,7 +226,7 @@ def _unroll(
     loop = Analyses.of(function).loop(header)
     assert loop is not None
     variables = induction_variables(loop)
-    runs = trips.get(header, 1.0)
+    runs = trips.get(header, 1.0) * copies + (trips.get(rest, 0.0) if rest is not None else 0.0)
     rest = header if copies == 1 else rest
     main, _ = unrolled(header, s.unroll)
     function.analyze_cfg()
@@ -233,7 +234,7 @@ def _unroll(
         return not s.unroll or main is header
     if rest is None:
         return False
-    trips |= {rest: s.unroll * copies / 2, main: runs / s.unroll}
+    trips[main], trips[rest] = dealt(runs, s.unroll * copies)
     if header in header.preds and len(header.preds) == len(header.succs) == 2:
         if rest is header:
             _anew(header, variables)

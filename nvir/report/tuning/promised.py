@@ -11,7 +11,6 @@ Cost    FORETOLD copies of each kernel and a call of ptxas for all
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import fmean
 
 import attrs
 
@@ -57,11 +56,11 @@ def promised(
     room = ROOM
     for n, k in enumerate(found.kernels):
         kernel = next(f for f in copy.kernels if f.name == k.name)
-        copies = copies_of(copy, k.name)
+        copies, runs = copies_of(copy, k.name), {x.name: x.trips for x in k.loops}
         for m, c in enumerate(_followed(k, kernel, copies)):
             if room <= 0:
                 break
-            made = nvcc_form(kernel, c.settings, f"{k.name}__{n}_{m}", _runs(k), copies,
+            made = nvcc_form(kernel, c.settings, f"{k.name}__{n}_{m}", runs, copies,
                              context(copy, machine))
             if made is not None:
                 room -= sum(map(len, made.function.blocks))
@@ -109,11 +108,6 @@ def _follows(s: LoopSetting, loop: Loop, copies: int) -> bool:
     if s.free:  # nvcc unrolls by itself what it counts
         return not counted
     return counted or not (s.apart or s.unroll not in (None, 1))
-
-
-def _runs(k: KernelTuning) -> dict[str, float]:
-    """How often each loop runs, those aside that do what others leave."""
-    return {x.name: fmean(x.counts) for x in k.loops if x.source != "rest"}
 
 
 def _judged(

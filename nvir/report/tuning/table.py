@@ -13,6 +13,7 @@ from nvir.report.tuning.advice import advice
 from nvir.sm.occupancy import blocks_text
 from nvir.tune.judge import Cycles
 from nvir.tune.search import FULL, IN_ORDER, MODEL_ERROR, WORSE, Judged, KernelTuning, Tuning
+from nvir.tune.weights import ASSUMED
 
 if TYPE_CHECKING:
     from nvir.report.tuning.promised import Promise
@@ -48,7 +49,8 @@ def _kernel_json(
     return {
         "name": k.name, "chosen": k.chosen,
         "block": k.block, "block_assumed": k.block_assumed,
-        "loops": [{"header": x.name, "trips": x.trips, "source": x.source} for x in k.loops],
+        "loops": [{"header": x.name, "trips": x.trips, "copies": x.copies, "source": x.source}
+                  for x in k.loops],
         "advice": [] if said is None else list(said.texts),
         "advised": None if sure is None else sure.candidate.id,
         "promised": None if said is None else _figures_json(said.made),
@@ -117,6 +119,7 @@ def _to_write(
         if sure is not None:
             yield from _writes(sure.texts)
             yield f"  nvcc then makes about: {_figures(sure.made, base)}", ""
+            yield _held_for(k), "dim"
         if k.chosen and (sure is None or sure.candidate is not k.winner):
             others = "; ".join(advice(module, k.name, k.winner.settings, k.block))
             yield "  take the PTX (-o) for the arrow's figures: they are no promise for", "dim"
@@ -125,8 +128,15 @@ def _to_write(
     elif k.name in tried:
         yield from _writes(tried[k.name].texts)
         yield f"  nvcc then makes of it: {_figures(tried[k.name].made, base)}", ""
+        yield _held_for(k), "dim"
     elif k.chosen:
         yield "  what CUDA has words for gains nothing by nvcc: take the PTX (-o)", ""
+
+
+def _held_for(k: KernelTuning) -> str:
+    """For how many iterations of the source's loops the figures of nvcc's code are."""
+    some = ", ".join(f"{x.of_source:g} of {x.name}" for x in k.loops if x.source != "rest")
+    return f"  (for as many iterations of the source's loops: {some})"
 
 
 def _writes(texts: Iterable[str]) -> Iterator[Line]:
@@ -144,12 +154,14 @@ def _said(k: KernelTuning) -> Iterator[str]:
     yield f"{k.block} threads a block{assumed}"
     for x in k.loops:
         if x.source == "rest":
-            yield f"loop {x.name}: 1 to {x.trips} iterations"
+            yield f"loop {x.name}: {x.counts[0]} to {x.counts[-1]} iterations"
         else:
-            how = f"({x.source})"
-            if x.source == "assumed":
-                how = f"(assumed, the mean of {x.counts[0]} to {x.counts[-1]}; --trip says it)"
-            yield f"loop {x.name}: {x.trips} iterations {how}"
+            how = x.source
+            if how == "assumed":
+                how += f", the mean of {ASSUMED[0]} to {ASSUMED[-1]}"
+                how += f" over {x.copies}" * (x.copies > 1) + "; --trip says it"
+            copies = f" of {x.copies} copies" * (x.copies > 1)
+            yield f"loop {x.name}: {x.trips:g} iterations{copies} ({how})"
 
 
 def _matters(c: Judged, k: KernelTuning) -> bool:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from statistics import fmean
 
 import attrs
 
+from nvir.analysis.places import SourceLines
 from nvir.analysis.source_loops import source_loops
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
@@ -26,10 +26,10 @@ from nvir.report.explain.trials import (
     with_pragma,
     with_restrict,
 )
-from nvir.report.places import SourceLines
 from nvir.report.tuning.advice import advice, bounds_text, pointers, pragmas, statements
-from nvir.tune.candidates import Choices, most_trips
+from nvir.tune.candidates import Choices
 from nvir.tune.search import TIE, WORSE, Judged, KernelTuning, Launches, Tuning, tune
+from nvir.tune.weights import dealt
 
 ROUNDS = 3  # of nvcc for the winners of a file
 
@@ -161,26 +161,23 @@ def as_written(
 
 def rounds(k: KernelTuning, before: Module, changed: Module) -> dict[str, float]:
     """How often each loop of a kernel runs in a changed module, so that the source's loops run as
-    often as they were taken to: on average, where that was assumed."""
-    loops = {x.name: x for x in k.loops}
+    often as they were taken to; without those whose count is assumed, as it then is again."""
+    loops = {x.name: x for x in k.loops if x.source != "assumed"}
     runs = {}
     versions = {}  # run apart from the others, by their copies
     for place, parts in _parts(before, k.name):
-        versions.update({(place, copies): fmean(loops[header].counts)
+        versions.update({(place, copies): loops[header].trips
                          for header, copies, role in parts
                          if role == "version" and header in loops})
         header, copies, _ = max(parts, key=lambda x: x[1])
         if header in loops:
-            runs[place] = fmean(loops[header].counts) * copies
+            runs[place] = loops[header].of_source
     found: dict[str, float] = {}
-    limited = most_trips(changed[k.name])
     for place, parts in _parts(changed, k.name):
         most = max(copies for _, copies, _ in parts)
         for header, copies, role in parts if place in runs else ():
-            n = (most - 1) / 2 if role == "remainder" else versions.get(
-                (place, copies), runs[place] / copies)
-            if role != "remainder" or header not in limited:
-                found[header] = max(1, n)
+            found[header] = dealt(runs[place], most)[1] if role == "remainder" else versions.get(
+                (place, copies), dealt(runs[place], copies)[0])
     return found
 
 
