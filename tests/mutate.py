@@ -20,6 +20,7 @@ import math
 import os
 import pickle
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -159,10 +160,12 @@ def source_of(m: Mutation) -> str:
 
 @functools.cache
 def tests_of(file: str) -> list[str]:
-    """The test files that name rows of a file's groups: those with a fifth of a group's rows, and
-    those that name the package; the shortest first."""
+    """The test files of the rows that a file tells; and of its groups those with a fifth of the
+    rows, and those that name the package; the shortest first."""
     package = str(Path(file).parent).replace("/", ".")
     files = {"documented/test_steps.py"}  # which has the trace of every group
+    told = re.findall(r'"([A-Z0-9]+-\d+)"', (ROOT / file).read_text("utf-8"))
+    files |= {f for row in told for f in marked().get(row, ())}
     for group in (g for g, fs in FILES.items() if file in fs):  # the policy's is of several
         mine = {row: fs for row, fs in marked().items() if row.startswith(f"{group}-")}
         counts = Counter(f for fs in mine.values() for f in set(fs))

@@ -11,6 +11,7 @@ the marked IDs are printed.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ _ID = re.compile(r"[A-Z0-9]+-\d+")
 _ROW = re.compile(r"^\| ((?:[A-Z0-9]+)-\d+)(?: \*\*\w+\*\*)? \|[^|]*\|\s*([^|]*)", re.MULTILINE)
 
 
+@functools.cache
 def marked(folder: Path = HERE) -> dict[str, list[str]]:
     """ID → the test files that name it in a mark."""
     found: dict[str, list[str]] = {}

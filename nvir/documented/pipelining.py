@@ -144,10 +144,9 @@ def _in_order(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obs
     by = machine_classes(plain, classes) if by_class else []
     bounds = minimum_ii(graph)
     cycle = bounds.recurrence
-    note("SWP-08", "4 RecMII", bounds.rec_mii, recurrence="none" if cycle is None else
-         [_names(plain)[n] for n in cycle.nodes],
-         latency=0 if cycle is None else cycle.latency,
-         distance=0 if cycle is None else cycle.distance)
+    assert cycle is not None  # that of the count at least
+    note("SWP-08", "4 RecMII", bounds.rec_mii, recurrence=[_names(plain)[n] for n in cycle.nodes],
+         latency=cycle.latency, distance=cycle.distance)
     mii = minimum(bounds.rec_mii, resources(graph, by, ctx.profile))
     return slots(plain, graph, mii)
 

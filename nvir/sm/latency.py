@@ -239,7 +239,7 @@ def latency_class(operation: str, profile: Profile | None = None) -> int:
     FP32, atomics and barriers are 12, global loads 26, whatever the pipe. A SASS name needs the
     profile that knows its unit. An unknown PTX mnemonic has `DEFAULT`.
     """
-    if operation[:1].isupper():
+    if operation[0].isupper():
         if profile is None:
             raise NvirError(f"the class of {operation} needs a profile")
         return _sass_class(operation, profile)

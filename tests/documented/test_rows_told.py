@@ -80,6 +80,15 @@ def test_what_the_notes_refuse_is_told_before_it_is_refused():
         "supported!"]
 
 
+@pytest.mark.seed("ASM-10", "ASM-15")
+def test_the_text_of_an_operand_is_told():
+    with Trace() as trace:
+        asm_of("%1 %0;", [("=r", b.name("x"))], [("C", b.expr(b"m$v\0"))])
+    assert events(trace, "ASM-10", "ASM-15") == [
+        "ASM-10 1 part (found %1): m$$v",
+        "ASM-15 3 text operand (tag 23): no value, constraint r"]
+
+
 @pytest.mark.seed("ASM-12", "ASM-13")
 @pytest.mark.parametrize(("given", "said", "tied"), [
     ("=r", "=r", []), ("+r", "=r", ["an input tied to 0"]), ("=m", "=*m", [])])

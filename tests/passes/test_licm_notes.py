@@ -691,6 +691,20 @@ def test_a_block_that_only_jumps_is_empty(text, told):
         assert [e.outcome for e in trace.of("LIC-24")] == outcomes
 
 
+@pytest.mark.seed("LIC-23", "LIC-24")
+def test_a_loop_that_keeps_what_may_move_tells_the_block_of_that():
+    """Not the numbers of blocks behind it, of which one pays and one is empty."""
+    module = nvir.read_ptx(
+        f"{HEADER}L: ex2.approx.f32 %f1, %f2; mov.b32 %r10, %f1; setp.gt.u32 %p3, %r2, 5; "
+        "@%p3 bra E; st.global.u32 [%rd1], %r2; bra.uni F; E: bra.uni F; "
+        f"F: add.s32 %r4, %r4, %r10;\n{STEP}{TAIL}")
+    with Trace() as trace:
+        (r,) = run(nvir.parse_ir(nvir.print_ir(module)), HoistBudget=0.001)
+    assert [e.outcome["pays"] for e in trace.of("LIC-23")] == [False, True, False, True]
+    assert [e.outcome["size"] for e in trace.of("LIC-23")] == ["4", "2", "0", "4"]
+    assert (r.name, r.args["size"], r.args["penalty"]) == ("NotProfitable", 4, 4)
+
+
 @pytest.mark.seed("LIC-27", "GAP-42")
 def test_counting():
     m = single("add.u32 %r10, %r3, 7; mov.u32 %r11, %r10;", "%r11")

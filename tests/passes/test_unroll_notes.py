@@ -457,6 +457,8 @@ def test_what_remains_of_the_cost():
     assert remaining_cost(r, Rules(address_weight=2)) == 32 - 2 * 4
     assert remaining_cost(r, Rules(cold_scale=50)) == 32 - 5  # half of what is cold
     assert remaining_cost(r, Rules(cold_scale=100)) == 32
+    cold = BodyRecord(size=300, cold=200)
+    assert [remaining_cost(cold, Rules(cold_scale=s)) for s in (50, 101, 150)] == [200, 302, 400]
 
 
 @pytest.mark.seed("UNR-14", "UNR-12")
@@ -834,6 +836,12 @@ def test_the_latch_and_its_test_are_looked_at_first():
     other = attrs.evolve(trip.variable, phi=None)
     for change in ({"exit": x.header.preds[0]}, {"variable": other}):
         assert stride_sign(found, attrs.evolve(trip, **change), x) == irregular
+    for step, compare, right in ((2, "lt.s32", True), (2, "gt.s32", False), (-2, "gt.s32", True),
+                                 (-2, "lt.s32", False), (2, "ne.s32", True)):
+        far = attrs.evolve(found, variable=attrs.evolve(found.variable, step=step))
+        said = stride_sign(far, attrs.evolve(trip, compare=compare), x)
+        assert said == (step if right else (
+            UnrollCode.STRIDE_SIGN, f"stride {step} under {compare}"))
     odd = "L:\n@%p3 bra A; add.s32 %r2, %r2, 1;\nA:" + MAD + "setp.lt.s32 %p1, {}; @%p1 bra L;\n"
     for sides, swapped in (("%r2, %r1", False), ("%r1, %r2", True)):
         (y,) = natural_loops(kernel("mov.u32 %r2, 0;" + odd.format(sides)))
@@ -965,6 +973,7 @@ def test_the_budget_grows_with_what_is_saved():
     assert allowance(10, Rules(per_percent=5)) == 190
     assert allowance(10, Rules(single_factor=50), single=True) == 140 + 2 * 15
     assert allowance(10, Rules(single_factor=50)) == 160
+    assert [allowance(100, Rules(single_factor=f), single=True) for f in (0, 50)] == [340, 440]
 
 
 @pytest.mark.seed("KNB-53", "UNR-21")
@@ -1193,6 +1202,7 @@ def test_a_stride_in_a_register_passes_unless_it_has_to_be_a_literal():
         (True, ["NO_BOUND (16)", "the stride is known at run time only"]),
     ):
         made, trace = traced(RUN_TIME_STRIDE.replace("%r2, 64", "%r2, %r1"), strict_stride=strict)
+        assert [e.outcome for e in trace.of("UNR-52")] == ["refused" if strict else "passes"]
         assert (made["L"].code, made["L"].factor) == (
             (UnrollCode.NO_BOUND, 1) if strict else (None, 4))
         assert [e.outcome for e in trace.of("UNR-30")] == [bound]

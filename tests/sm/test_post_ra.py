@@ -16,11 +16,12 @@ from nvir.assembler.postra import LoopCode, PhysicalOp, Variant, loop_code, sche
 from nvir.assembler.postra.check import check, compare, emit, require, run_sequential
 from nvir.assembler.postra.code import parallel_moves
 from nvir.assembler.postra.control import BARRIERS
-from nvir.assembler.postra.dependences import dependences, register_carried
+from nvir.assembler.postra.dependences import Dependence, dependences, register_carried
 from nvir.assembler.postra.expand import expand, instances, own_registers
 from nvir.assembler.postra.fold import fold, renamed, schedule_then_allocate
 from nvir.assembler.postra.handed import Handed, KernelSlot
 from nvir.assembler.postra.place import (
+    PlacementWindows,
     has_conflict,
     place,
     propagate,
@@ -259,6 +260,9 @@ def test_liveness_bits_by_stage():
     rows = stage_liveness(part, found, c.live_out)
     assert rows["R", 6].live_in == 0b100
     assert rows["R", 6].live_out == 0
+    c = code(op("MOV", "R4", "R2"), live_out=frozenset({("R", 4)}))  # nothing in the loop reads it
+    rows = stage_liveness(stage_slots(c, [1], 0b10), dependences(c), c.live_out)
+    assert (rows["R", 4].live_in, rows["R", 4].live_out) == (0, 0b10)
 
 
 @pytest.mark.seed("PRA-03")
@@ -950,13 +954,51 @@ def test_a_pipe_is_held_as_long_as_its_interval():
 
 @pytest.mark.seed("PRA-07")
 def test_operations_that_want_one_slot_stand_around_it():
-    """By the width of issue one or two in each; below the slot first, then above."""
-    def cycles(width: int, count: int) -> list[int]:
+    """By the width of issue one or two in each; below the slot first, down to the stage's first,
+    then above."""
+    def cycles(width: int, count: int, slot: int = 3, stage: int = 0) -> list[int]:
         machine = attrs.evolve(SM80, issue_width=width)
         sums = LoopCode("loop", machine, tuple(
             op(("IADD3", "FADD")[k % 2], f"R{20 + k}", f"R{2 + k}") for k in range(count)))
-        placed = place(sums, [], 9, [0] * count, 1, slots=[3] * count)
+        placed = place(sums, [], 9, [stage] * count, 1 << stage, slots=[slot] * count)
         return [placed.records[n].cycle for n in range(count)]
 
     assert cycles(1, 4) == [3, 2, 1, 4]  # each pipe takes one in two
     assert sorted(cycles(2, 4)) == [1, 1, 3, 3]
+    assert cycles(1, 2, 1) == [1, 0]
+    assert cycles(1, 2, 0, 2) == [18, 19]  # none of the stage before
+
+
+@pytest.mark.seed("PRA-07", "PRA-10")
+def test_what_waits_stays_in_its_stage_or_has_no_place():
+    c = code(op("FADD", "R4", "R2"), op("IADD3", "R5", "R4"))
+    for slot, end in ((2, 7), (3, 8), (4, None)):
+        placed = place(c, dependences(c), 9, [0, 0], 1, slots=[slot, slot])
+        assert (placed and placed.records[1].cycle) == end
+
+
+@pytest.mark.seed("PRA-07")
+def test_the_pipe_that_was_given_is_asked_first_and_others_behind_it():
+    machine = attrs.evolve(SM80, issue_width=2)
+    c = LoopCode("loop", machine, tuple(op("MOV", f"R{20 + k}", f"R{2 + k}") for k in range(3)))
+    assert SM80.operation("MOV").pipes == ("ALU", "FMA")
+    for first, taken in (("FMA", ["FMA", "ALU", "FMA"]), ("ALU", ["ALU", "FMA", "ALU"]),
+                         ("SFU", ["ALU", "FMA", "ALU"])):
+        placed = place(c, [], 8, [0] * 3, 1, pipes=[first] * 3)
+        assert [(r.cycle, r.pipe) for r in placed.records.values()] == list(
+            zip((0, 0, 2), taken, strict=True))
+
+
+@pytest.mark.seed("PRA-10")
+def test_windows_follow_chains_in_whatever_order_they_are_told():
+    chain = [Dependence(0, 1, "RAW", None, 4, 0), Dependence(1, 2, "RAW", None, 5, 0),
+             Dependence(2, 0, "RAW", None, 6, 2)]
+    for found in (chain, chain[::-1]):
+        w = PlacementWindows.of(found, 20, [0, 0, 0])
+        assert w.narrow()
+        assert (w.low, w.high) == ([0, 4, 9], [10, 14, 19])
+        w.fix(0, 5)
+        assert (w.low, w.high) == ([5, 9, 14], [5, 14, 19])
+        w.fix(2, 17)
+        assert (w.low, w.high) == ([5, 9, 17], [5, 12, 17])
+        assert not PlacementWindows.of(found, 9, [0, 0, 0]).narrow()

@@ -3,7 +3,7 @@
     before   the list of instructions, register pressure, loop depths; which loop lies in which, by
              the instances 2 and 3 (the tool asks a flag besides, which is taken as set); the marker
              of each block is cleared: it says of which loop the stages last looked at the block
-    behind   what is live and the control flow, by instance 0 alone
+    behind   what is live in each loop, by instance 0 alone
 
 Cost     linear in the sizes of the loops.
 """
@@ -79,7 +79,6 @@ def analyses_again(function: Function, pass_id: int) -> None:
     if pass_id:
         note("LIC-03", "worked out again", "left out: pass_id 0 alone has it", pass_id=pass_id)
         return
-    function.analyze_cfg()
     known = Analyses.of(function)
     note("LIC-03", "worked out again", loop_pressures(known.loops, known.liveness), pass_id=pass_id,
          blocks=len(function.blocks))

@@ -238,8 +238,8 @@ class Convergence:
                  reaches, matrix operations and calls are beyond it: copied, in their direction.
     """
 
-    convergent: Instruction | None = None
-    within: bool = False
+    convergent: Instruction | None
+    within: bool
 
 
 def convergence(loop: Loop) -> Convergence:

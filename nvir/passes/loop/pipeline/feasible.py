@@ -94,14 +94,14 @@ RULES: tuple[tuple[Callable[[Form], bool], Obstacle], ...] = (  # property and r
     (lambda f: f.is_call, Obstacle.CALL),
     (_is_async, Obstacle.ASYNC),
     (lambda f: f.sync, Obstacle.BARRIER),
-    (lambda f: f.terminator and f.name != "bra", Obstacle.EARLY_EXIT),
-    (lambda f: f.pinned and not f.terminator, Obstacle.PINNED),
+    (lambda f: f.pinned, Obstacle.PINNED),
 )
 
 
 def check(i: Instruction, *, parts: bool = True, together: bool = False) -> Finding:
-    """The check of one instruction. `parts`: lanes may leave the loop in different iterations;
-    `together`: what needs them together is rejected also where they do not."""
+    """The check of one instruction that ends no block. `parts`: lanes may leave the loop in
+    different iterations; `together`: what needs them together is rejected even where they do not.
+    """
     for holds, reason in RULES:
         if holds(i.form):
             return Finding(Feasibility.REJECT, reason, len(i.operands))
