@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 
@@ -18,16 +19,18 @@ from nvir.ir.nvvm import Builder, function
 from nvir.ir.text.trace import Trace
 from nvir.ir.types import I8, I32, I64, VOID, array, pointer, vector
 from nvir.ir.values import constant
+from nvir.passes.aggregate import lower_aggr_copies
 from nvir.passes.aggregate.copies import nonzero
 from nvir.passes.aggregate.func_args import flatten_parameters
+from nvir.passes.aggregate.lower_aggr_copies import Options, lower_copies
 from nvir.passes.aggregate.objects import (
-    CONSTANT,
-    GENERIC,
-    LOCAL,
-    PARAM,
+    STEPS,
+    ObjectPlace,
     address_space,
     alignment,
     bytes_left,
+    order,
+    place,
     raise_alignment,
 )
 from nvir.passes.aggregate.plan import CopyLimits, make_plan
@@ -35,6 +38,7 @@ from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
 from nvir.passes.registry import all_passes
 from nvir.passes.select import select_module
+from nvir.passes.select.spaces import CONST, GENERIC, LOCAL, PARAM
 from nvir.toolchain import libnvvm
 from tests.aggregates import (
     apply,
@@ -93,7 +97,8 @@ def accesses(block):
 
 
 @pytest.mark.seed("MEM-08")
-@pytest.mark.parametrize(("bits", "made"), [(32, ["zext"]), (64, []), (128, ["trunc"])])
+@pytest.mark.parametrize(("bits", "made"), [
+    (32, ["zext"]), (63, ["zext"]), (64, []), (65, ["trunc"]), (128, ["trunc"])])
 def test_a_length_of_run_time_counts_in_64_bits(bits, made):
     m = read(f"""define ptx_kernel void @k(ptr %a, ptr %b, i{bits} %n) {{
   call void @llvm.memcpy.p0.p0.i{bits}(ptr align 4 %a, ptr align 4 %b, i{bits} %n, i1 false)
@@ -189,6 +194,7 @@ def test_no_intrinsic_is_left():
                    for f in m.functions)
 
 
+@pytest.mark.seed("MEM-01")
 def test_other_calls_stay():
     m = read("""define ptx_kernel void @k(ptr %a) {
 entry:
@@ -202,6 +208,17 @@ entry:
     text = str(m)
     assert len(apply(m)) == 0
     assert str(m) == text
+    ctx = Context(m, Knobs())
+    ctx.pass_ = all_passes()["lower-aggr-copies"]
+    what = CopyLimits(16, False, True, True)
+    assert not any(lower_copies(f, what, ctx) for f in m.functions)
+    ctx.options = Options()
+    assert not lower_aggr_copies.run(m, ctx)
+    m = read(f"define void @k(ptr %a, ptr %b) {{\n{move('4')}\n{move('8')}\n  ret void\n}}\n"
+             "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)\n")
+    ctx.module = m
+    assert lower_aggr_copies.run(m, ctx)
+    assert ctx.counters == {"lower-aggr-copies.memmove": 2}
 
 
 @pytest.mark.seed("MEM-02")
@@ -232,6 +249,7 @@ declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
             nvir.run_passes(m, pipeline, policy="documented", knobs=knobs)
         first, *of_functions = trace.of("MEM-02")
         assert first.inputs["lower_aggr_func_args"] == bool(of_functions) == (parameters == 4)
+        assert [e.function for e in trace.of("MEM-01")] == ["f", "g"]
         assert [(e.inputs["function"], e.outcome) for e in of_functions] == [
             ("f", "one for each leaf, in 1 calls, too")][: len(of_functions)]
         assert len(m["f"].params) == parameters
@@ -242,11 +260,62 @@ declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 @pytest.mark.seed("MEM-02")
 @pytest.mark.parametrize(("kind", "flat"), [("internal", True), ("weak", False)])
 def test_struct_parameters_that_are_taken_apart_change_the_module(kind, flat):
-    m = read(f"define {kind} void @f({{i32, i32}} %v) {{\n  ret void\n}}")
+    m = read(f"define {kind} void @f({{i32, i32}} %v) {{\n  ret void\n}}\n"
+             "define internal void @g(i32 %v) {\n  call void @f({i32, i32} undef)\n  ret void\n}")
     ctx = Context(m, Knobs(policy="documented"))
     ctx.pass_ = all_passes()["lower-aggr-copies"]
     assert flatten_parameters(m, ctx) is flat
     assert len(m["f"].params) == 1 + flat
+    m.functions.remove(m["f"])
+    assert not flatten_parameters(m, ctx)  # there is none
+
+
+FLATTENED = """\
+internal func @g(reg %arg.0: i32, reg %arg.1: i8, reg %arg.2: i8, reg %0: i32, reg %v.0: float, \
+reg %p: ptr attributes (("align", 8))) returns_type i32 address ptr {
+bb2:
+  %y: i32 = zext %arg.2
+  %v: {float} = insertvalue type {float} undef, %v.0  !aux (0)
+  call %v  !aux CallInfo(1, -1, (), @h, (), none)
+  ret %y
+}
+func @f(reg %p: ptr, reg %v: {float}) returns_type i32 address ptr {
+bb0:
+  %v.0: float = splitStruct %v  !aux (type {float}, type {float})
+  %split: i32 = load %p  !aux 4
+  %ptr: ptr = getelementptr %p, i64 4  !aux i8
+  %split~2: i8 = load %ptr  !aux 4
+  %ptr~2: ptr = getelementptr %p, i64 5  !aux i8
+  %split~3: i8 = load %ptr~2  !aux 1
+  %r: i32 = call %split, %split~2, %split~3, i32 3, %v.0, %p  !aux NvvmCall(6, -1, (), @g, (), \
+none, (), ((), (), (), ("signext"), (), (("align", 8))), (), (), ())
+  %s: i32 = call i32 0, i8 0, i8 0, %r, %v.0, %p  !aux CallInfo(6, -1, (), @g, (), none)
+  ret %s
+}
+"""
+
+
+@pytest.mark.seed("MEM-02", "STR-19")
+def test_parameters_and_arguments_that_are_taken_apart_word_by_word():
+    m = read("""define internal i32 @g({i32, [2 x i8]} %0, i32 %1, {float} %v, ptr align 8 %p) {
+  %x = extractvalue {i32, [2 x i8]} %0, 1, 1
+  %y = zext i8 %x to i32
+  call void @h({float} %v)
+  ret i32 %y
+}
+define i32 @f(ptr %p, {float} %v) {
+  %w = load {i32, [2 x i8]}, ptr %p
+  %r = call i32 @g({i32, [2 x i8]} %w, i32 signext 3, {float} %v, ptr align 8 %p)
+  %s = call i32 @g({i32, [2 x i8]} zeroinitializer, i32 %r, {float} %v, ptr %p)
+  ret i32 %s
+}
+declare void @h({float})
+""")
+    remarks = apply(m, "lower-aggr-copies<lower-aggr-func-args>").to_text()
+    assert FLATTENED in str(m)
+    for told in ("8 bytes of %? are passed as 3 parameters", "4 bytes of %v are passed as 1 param",
+                 "missed: struct parameters of @f stay: it can be called from elsewhere"):
+        assert told in remarks
 
 
 @pytest.mark.seed("MEM-03", "MEM-07")
@@ -309,6 +378,11 @@ def test_loops_have_one_phi_in_each_direction():
 @pytest.mark.seed("MEM-25", "GAP-03")
 def test_a_length_of_zero():
     assert [i.form.name for i in body(move("0"))["k"].instructions()] == ["ret"]
+    far = body("  %t = addrspacecast ptr addrspace(3) @tile to ptr\n"  # nor is its space looked for
+               "  %u = getelementptr i8, ptr %t, i64 %n\n" + "\n".join(
+                   f"  call void @llvm.memmove.p0.p0.i64(ptr {p}, ptr {q}, i64 0, i1 false)"
+                   for p, q in (("%a", "%u"), ("%u", "%a"))))["k"]
+    assert [i.form.name for i in far.instructions()] == ["addrspacecast", "getelementptr", "ret"]
     guard = body(move("%n", 1))["k"].entry.terminator
     assert [b.name for b in guard.aux] == ["nonzerotrip", "split"]
     f = body("  %m = or i64 %n, 1\n" + move("%m", 1))["k"]
@@ -333,6 +407,11 @@ def test_the_smaller_alignment_counts_and_objects_tell_theirs():
     text = "  %s = alloca [4 x double]\n  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %a, " \
         "ptr %s, i64 8, i1 false)"
     assert {a[2] for a in accesses(body(text)["k"].entry)} == {vector(I32, 2)}
+    m = mover("memcpy", 4, 4, 16)
+    (call,) = [i for i in m["k"].entry if lower_aggr_copies.copy_kind(i)]
+    call.aux.arguments = ()  # an access of a byte each, then
+    apply(m)
+    assert [i.type for i in m["k"].entry if i.form.name == "load"][-4:] == [I8] * 4
 
 
 @pytest.mark.seed("MEM-15")
@@ -353,6 +432,17 @@ def test_stack_memory_of_a_copy_is_aligned_as_wide_as_it_is(memory, align, raise
     assert alignment(a) == raised
 
 
+@pytest.mark.seed("MEM-15", "MEM-17")
+@pytest.mark.parametrize("call", [
+    "memcpy.p0.p0.i64(ptr %s, ptr %a", "memcpy.p0.p0.i64(ptr %a, ptr %s",
+    "memset.p0.i64(ptr %s, i8 1",
+])
+def test_only_the_real_tool_aligns_the_stack_memory_of_a_copy(call):
+    text = f"  %s = alloca [16 x i8]\n  call void @llvm.{call}, i64 16, i1 false)"
+    assert alignment(body(text)["k"].entry.first) == 16
+    assert alignment(body(text, "documented")["k"].entry.first) == 1
+
+
 def object_of(text: str, function: str = "define void @f"):
     """The function with that parameter, and the first of its instructions or else the parameter."""
     params, _, inside = text.partition(":")
@@ -366,7 +456,8 @@ def object_of(text: str, function: str = "define void @f"):
 
 @pytest.mark.seed("MEM-15")
 @pytest.mark.parametrize(("text", "align", "left"), [
-    ("ptr %p:", 1, None), ("ptr align 8 %p:", 8, None), ("ptr byval({i8, i32}) %p:", 4, None),
+    ("ptr %p:", 1, None), ("ptr %p:%q = load ptr, ptr %p", 1, None),
+    ("ptr align 8 %p:", 8, None), ("ptr byval({i8, i32}) %p:", 4, None),
     ("ptr byval({i8, i32}) align 16 %p:", 16, None),
     ("ptr %p:%a = alloca i32, align 16", 16, 4), ("ptr %p:%a = alloca i64", 8, 8),
     ("i32 %p:%a = alloca i32, i32 3", 4, 12), ("i32 %p:%a = alloca i32, i32 %p", 4, None),
@@ -395,12 +486,66 @@ def test_what_an_object_says_of_an_address(text, align, left):
     ("ptr byval(i32) %p:", "define ptx_kernel void @f", PARAM, PARAM),
     ("ptr %p:%a = alloca i32", "define void @f", LOCAL, LOCAL),
     ("ptr %p:%a = getelementptr i8, ptr addrspacecast (ptr addrspace(4) @c to ptr), i64 1",
-     "define void @f", CONSTANT, CONSTANT),
+     "define void @f", CONST, CONST),
 ])
 def test_the_space_that_an_object_tells(text, function, space, elsewhere):
     at = object_of(text, function)
     assert address_space(at) == space
     assert address_space(at, params_are_local=False) == elsewhere
+
+
+@pytest.mark.seed("MEM-04", "MEM-06", "MEM-20")
+def test_the_order_of_two_places_of_one_object_is_that_of_their_bytes():
+    near = range(-3, 4)
+    f = read("define void @f(ptr %p, i64 %n) {\n" + "".join(
+        f"  %g{k + 3} = getelementptr i8, ptr %p, i64 {k}\n" for k in near)
+        + "  %v = getelementptr i8, ptr %p, i64 %n\n  ret void\n}")["f"]
+    *places, variable, _ = f.instructions()
+    for (a, p), (b, q) in itertools.product(zip(near, places, strict=True), repeat=2):
+        direction = "forward" if a <= b else "reverse"
+        assert order(p, q, None, True) == direction
+        for size in range(5):
+            apart = {*range(a, a + size)}.isdisjoint(range(b, b + size))
+            assert order(p, q, size, True) == ("disjoint" if apart else direction)
+        assert {order(p, variable, 1, True), order(variable, p, 1, True)} == {"unknown"}
+
+
+@pytest.mark.seed("MEM-04", "MEM-06", "MEM-23")
+def test_which_objects_are_surely_different():
+    """Those that nobody else can name; two variables; what lies in two spaces."""
+    f = read("""define void @f(ptr %p, ptr noalias %q, ptr byval(i32) %r, ptr addrspace(1) %g,
+    ptr addrspace(3) %s) {
+  %a = alloca i32
+  %b = alloca i32
+  %l = load ptr, ptr %p
+  %h = load ptr addrspace(1), ptr %p
+  %v = getelementptr i8, ptr @v, i64 0
+  %w = getelementptr i8, ptr @w, i64 0
+  %c = getelementptr i8, ptr addrspace(4) @c, i64 0
+  ret void
+}
+@v = global i32 1
+@w = global i32 1
+@c = addrspace(4) constant i32 1
+""")["f"]
+    named = {v.name: v for v in (*f.arguments, *f.instructions()) if v.name}
+    pairs = "al bl gh gl gp gv gw hl hp hq hv hw lp lq lr ls lv lw ps pv pw sv sw"
+    for local, more in ((True, []), (False, ["hr"])):
+        for x, y in itertools.permutations(named, 2):
+            found = order(named[x], named[y], 4, local)
+            assert (found == "unknown") is ("".join(sorted(x + y)) in [*pairs.split(), *more])
+            assert found in ("unknown", "disjoint")
+
+
+@pytest.mark.seed("MEM-15")
+def test_a_place_is_looked_for_some_steps_back():
+    text = "".join(f"  %g{k} = getelementptr i8, ptr %{f'g{k - 1}' if k else 'p'}, i64 3\n"
+                   for k in range(STEPS + 1))
+    f = read(f"define void @f(ptr %p) {{\n{text}  ret void\n}}")["f"]
+    first, *_, last, beyond, _ = f.instructions()
+    assert STEPS == 64
+    assert place(last) == ObjectPlace(f.params[0], 3 * 64, 0)
+    assert place(beyond) == ObjectPlace(first, 3 * 64, 0)
 
 
 @pytest.mark.seed("MEM-15", "GAP-05")
@@ -438,6 +583,9 @@ def test_aligned_copies_are_vector_accesses_of_ptx():
 def test_memcpy_goes_both_ways_by_the_notes_and_forward_as_observed():
     f = body(move("8", 1, "memcpy"), policy="documented")["k"]
     assert names(f)[1:4] == ["split", "forward.for", "reverse.for"]
+    f = body(f"{FILLED.replace('%n, i1', '9, i1')}\n{move('8', 1, 'memcpy')}", "documented")["k"]
+    assert {i.name for i in f.instructions() if i.form.name == "getelementptr"} == {
+        "dst.memset.gep.unroll", "src.memmove.gep.unroll", "dst.memmove.gep,unroll"}
     f = body(move("8", 4, "memcpy"))["k"]
     assert [a[0] for a in accesses(f.entry)] == ["load", "load", "store", "store"]
     assert names(f) == ["entry"]
@@ -499,6 +647,8 @@ def test_different_spaces_are_not_compared():
              "  call void @llvm.memmove.p1.p3.i64(ptr addrspace(1) align 4 %g, ptr addrspace(3) "
              "align 4 @tile, i64 8, i1 false)")
     assert names(f["k"]) == ["entry"]
+    assert [i.operands[-1].type.space for i in f["k"].instructions()
+            if i.form.name in ("load", "store")] == [3, 1] * 2
     text = assembles(select_module(f))
     assert text.count("ld.shared") == 1 or text.count("ld.shared") == 2
     assert "st.global" in text
@@ -658,6 +808,20 @@ def test_remarks_say_bytes_elements_path_and_reason():
     assert r.args["why"] == "the operands may overlap"
     (r,) = body(move("%n", 4, "memcpy"))["k"].module.remarks
     assert (r.args["form"], r.args["paths"]) == ("a loop", "forward")
+
+
+@pytest.mark.seed("MEM-07", "MEM-08", "MEM-22")
+@pytest.mark.parametrize(("size", "align", "told"), [
+    ("13", 1, "13 bytes: 13 elements of 1 byte and a rest of 0, unrolled"),
+    ("15", 4, "15 bytes: 3 elements of 4 bytes and a rest of 3, unrolled"),
+    ("70", 2, "70 bytes: 35 elements of 2 bytes and a rest of 0, a loop"),
+    ("%n", 8, "a number of bytes: all whole elements of 8 bytes and a rest of less than 8, a loop"),
+])
+def test_remarks_word_by_word(size, align, told):
+    for kind, paths in (("memmove", "both directions: the operands may overlap"),
+                        ("memcpy", "forward: memcpy's operands do not overlap")):
+        (r,) = body(move(size, align, kind)).remarks
+        assert f"remark: {kind} of {told}, {paths} [" in str(r)
 
 
 @pytest.mark.oracle

@@ -7,6 +7,7 @@ import pytest
 
 import nvir
 from nvir.ir.clone import clone_module
+from nvir.ir.errors import Unsupported
 from nvir.ir.layout import align_of
 from nvir.ir.nvvm_values import Poison
 from nvir.ir.text.trace import Trace
@@ -146,9 +147,21 @@ def test_alignment_fields():
     for k in range(30):
         for flag in (False, True):
             assert decode_alignment(encode_alignment(1 << k, flag)) == 1 << k
-    assert decode_alignment(encode_alignment(0)) == 0
-    with pytest.raises(ValueError, match="no alignment"):
-        encode_alignment(6)
+            assert encode_alignment(1 << k, flag) & 1 == flag
+    assert decode_alignment(encode_alignment(0, False)) == 0
+    for wrong in (6, 1 << 30, -1, -8):
+        with pytest.raises(ValueError, match="no alignment"):
+            encode_alignment(wrong, False)
+
+
+@pytest.mark.seed("STR-04")
+def test_more_leaves_than_any_registers_could_hold_are_refused(monkeypatch):
+    with pytest.raises(Unsupported, match="of 65537 elements: use memory"):
+        leaves(struct([array(I8, 1 << 16), I8]))
+    monkeypatch.setattr("nvir.passes.aggregate.leaves.MOST_LEAVES", 5)
+    assert len(leaves(array(int_type(7), 5))) == 5
+    with pytest.raises(Unsupported, match="of 6 elements"):
+        leaves(array(int_type(7), 6))
 
 
 @pytest.mark.seed("STR-11", "GAP-06")
@@ -170,7 +183,7 @@ def test_type_numbers_and_sizes(t, number, bits):
 
 
 def test_a_type_without_a_number():
-    with pytest.raises(nvir.ir.errors.Unsupported, match="void"):
+    with pytest.raises(Unsupported, match="void"):
         type_id(VOID)
 
 
@@ -253,6 +266,7 @@ def test_a_union_keeps_all_its_bytes():
 @pytest.mark.parametrize(("type_", "loads"), [
     ("{i32, {float, double}, i16}", ["i32", "float", "double", "i16"]),
     ("%union.u", ["i8", "i8", "i16", "i32", "i64"]),
+    ("{i64, [1 x %union.u]}", ["i64", "i8", "i8", "i16", "i32", "i64"]),
 ])
 def test_the_noted_copy_goes_by_scalars_and_leaves_padding_out_but_in_unions(type_, loads):
     m = read(f"""%union.u = type {{ i8, i64 }}
@@ -552,16 +566,24 @@ entry:
     same(before, run(ori, data, block=1)[0])
 
 
-def test_a_function_whose_address_is_taken_keeps_its_parameters():
-    m = read("""define internal void @g({i32, float} %v) {
+@pytest.mark.seed("MEM-02", "STR-19")
+@pytest.mark.parametrize(("work", "variable"), [
+    ("store ptr @g, ptr %p", "null"), ("store [1 x ptr] [ptr @g], ptr %p", "null"),
+    ("store ptr getelementptr (i8, ptr @g, i64 1), ptr %p", "null"),
+    ("", "@g"), ("", "getelementptr (i8, ptr @g, i64 1)"),
+])
+def test_a_function_whose_address_is_taken_keeps_its_parameters(work, variable):
+    m = read(f"""define internal void @g({{i32, float}} %v) {{
 entry:
   ret void
-}
-define void @k(ptr %p) {
+}}
+define void @k(ptr %p) {{
 entry:
-  store ptr @g, ptr %p
+  {work}
   ret void
-}""")
+}}
+@v = global ptr {variable}
+""")
     remarks = apply(m, "lower-aggr-copies<lower-aggr-func-args>")
     assert "its address is taken" in remarks.to_text()
     assert len(m["g"].params) == 1

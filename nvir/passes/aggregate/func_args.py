@@ -13,6 +13,7 @@ Cost     One visit an instruction of the module, and what is changed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, repeat
 from typing import Any
 
 import attrs
@@ -22,7 +23,7 @@ from nvir.ir.layout import size_of
 from nvir.ir.nvvm import Builder
 from nvir.ir.nvvm_values import ConstantExpr, NvvmCall, symbols_in
 from nvir.ir.text.trace import note
-from nvir.passes.aggregate.leaves import is_aggregate, leaves
+from nvir.passes.aggregate.leaves import is_aggregate, leaf_count, leaves
 from nvir.passes.context import Context
 from nvir.passes.remarks import missed, passed
 
@@ -99,28 +100,23 @@ def _flatten_call(i: Instruction) -> None:
     attributes: list[Any] = []
     info = i.aux
     said = info.arguments if isinstance(info, NvvmCall) else ()
-    for k, v in enumerate(i.operands):
+    for v, kept in zip(i.operands, chain(said, repeat(())), strict=False):
         if is_aggregate(v.type):
-            new: list[Value] = [
+            operands += [
                 b.extract_value(v, leaf.path, f"{v.name or 'arg'}.{n}")
                 for n, leaf in enumerate(leaves(v.type))
             ]
+            attributes += [()] * leaf_count(v.type)
         else:
-            new = [v]
-        operands += new
-        kept = said[k] if k < len(said) and not is_aggregate(v.type) else ()
-        attributes += [kept] * len(new)
+            operands.append(v)
+            attributes.append(kept)
     i.set_operands(tuple(operands))
-    if isinstance(info, NvvmCall):
-        i.aux = attrs.evolve(info, n_sources=len(operands), arguments=tuple(attributes))
-    else:
-        i.aux = attrs.evolve(info, n_sources=len(operands))
+    more = {"arguments": tuple(attributes)} if said else {}
+    i.aux = attrs.evolve(info, n_sources=len(operands), **more)
 
 
 def _flatten(f: Function, ctx: Context) -> None:
     """New parameters, and the structs of them at the entry."""
-
-
     first = f.entry.first
     b = Builder(f.entry, first)
     params: list[Argument] = []
@@ -136,7 +132,5 @@ def _flatten(f: Function, ctx: Context) -> None:
             whole = b.insert_value(whole, p, leaf.path, a.name or "")
         a.replace_all_uses_with(whole)
         bytes_ = f"{size_of(a.type)} bytes"
-        ctx.remark(FLATTENED, None, bytes=bytes_, name=a.name or "?", count=len(leaves(a.type)))
+        ctx.remark(FLATTENED, None, bytes=bytes_, name=a.name or "?", count=leaf_count(a.type))
     f.params = list(params)
-
-

@@ -144,9 +144,9 @@ def decode_alignment(field: int) -> int:
     return (1 << (field >> 1)) >> 1
 
 
-def encode_alignment(align: int, flag: bool = False) -> int:
+def encode_alignment(align: int, flag: bool) -> int:
     """The field of an alignment, a power of two or 0."""
-    if align & (align - 1) or not 0 <= align <= 1 << 29:
+    if align & (align - 1) or align > 1 << 29:
         raise ValueError(f"{align} is no alignment")
     return align.bit_length() << 1 | flag
 

@@ -34,7 +34,6 @@ from nvir.passes.aggregate import func_args, split, stack
 from nvir.passes.aggregate.copies import Request, lower
 from nvir.passes.aggregate.cutting import Cut
 from nvir.passes.aggregate.objects import (
-    CONSTANT,
     address_space,
     alignment,
     order,
@@ -45,6 +44,7 @@ from nvir.passes.aggregate.plan import CopyLimits, CopyPlan, make_plan
 from nvir.passes.context import Context
 from nvir.passes.remarks import passed
 from nvir.passes.select.abi import attribute
+from nvir.passes.select.spaces import CONST
 
 LOWERED = passed(
     "CopyLowered",
@@ -110,7 +110,6 @@ def run(module: Module, ctx: Context) -> bool:
             changed |= lower_copies(f, what, ctx)
             stack.tell(f, ctx)
     ctx.function = None
-    within("")
     if changed:
         drop_unused(module)
     return changed
@@ -126,10 +125,10 @@ def copy_kind(i: Instruction) -> str:
 
 @functools.cache
 def _kind_named(name: str) -> str:
-    words = name.split(".", 2)
-    if len(words) < 3 or words[0] != "llvm" or words[1] not in KINDS:
-        return ""
-    return "" if words[2].startswith("element") else words[1]
+    match name.split("."):
+        case ["llvm", kind, form, *_] if kind in KINDS and form != "element":
+            return kind
+    return ""
 
 
 @step("MEM-01", "copies", "f")
@@ -156,16 +155,15 @@ def lower_copies(f: Function, what: CopyLimits, ctx: Context) -> bool:
         blocks += cut.placed
     if found:
         f.blocks = blocks
-        f.cfg_changed()
     return found
 
 
 def _one(cut: Cut, i: Instruction, kind: str, what: CopyLimits, ctx: Context) -> None:
-    to, second, length, flag = i.operands[:4]
+    to, second, length, flag = i.operands
     size = None
     if isinstance(length, Constant):
         size = int(length.value or 0) & ((1 << length.type.bits) - 1)  # lengths have no sign
-    if address_space(to, what.params_are_local) == CONSTANT:
+    if address_space(to, what.params_are_local) == CONST:
         name, text = str(cut.block.function.name), str(i).strip()
         note("MEM-21", "target", f"refused: {TO_CONSTANT}", kind=kind)
         raise VerifyError(TO_CONSTANT, name, text)
@@ -207,8 +205,8 @@ def _alignment(i: Instruction, k: int) -> int:
 def _qualified(b: Builder, p: Value) -> Value:
     """The same address in the space that its object surely lies in."""
     assert isinstance(p.type, PointerType)
-    space = getattr(place(p).base.type, "space", 0)
-    if p.type.space or not space:
+    space = place(p).space
+    if space in (0, p.type.space):
         return p
     if isinstance(p, Instruction) and p.form.name == "addrspacecast":
         return p.operands[0]

@@ -22,9 +22,9 @@ from nvir.ir import Argument, Constant, Instruction, OpKind, PointerType, Type, 
 from nvir.ir.layout import align_of, size_of
 from nvir.ir.nvvm_values import ConstantExpr
 from nvir.passes.select.abi import attribute
+from nvir.passes.select.spaces import CONST, GENERIC, LOCAL, PARAM
 
 STEPS = 64
-GENERIC, CONSTANT, LOCAL, PARAM = 0, 4, 5, 101
 Order = Literal["disjoint", "forward", "reverse", "unknown"]
 
 
@@ -40,6 +40,12 @@ class ObjectPlace:
     def exact(self) -> bool:
         return self.stride == 0
 
+    @property
+    def space(self) -> int:
+        """That of the base's own type."""
+        assert isinstance(self.base.type, PointerType)
+        return self.base.type.space
+
 
 def place(p: Value) -> ObjectPlace:
     """The object that a pointer points into, as far as it can be seen."""
@@ -47,8 +53,7 @@ def place(p: Value) -> ObjectPlace:
     for _ in range(STEPS):
         if not isinstance(p, Instruction | ConstantExpr):
             break
-        name = p.form.name
-        if name == "getelementptr" and isinstance(p.operands[0].type, PointerType):
+        if p.form.name == "getelementptr":
             parts = split_indices(p)  # type: ignore[arg-type]  # a constant one reads the same
             if parts is None:
                 break
@@ -121,9 +126,10 @@ def address_space(p: Value, params_are_local: bool = True) -> int:
     assert isinstance(p.type, PointerType)
     if p.type.space:
         return p.type.space
-    base = place(p).base
-    if isinstance(base.type, PointerType) and base.type.space:
-        return base.type.space
+    at = place(p)
+    base = at.base
+    if at.space:
+        return at.space
     if isinstance(base, Instruction) and base.form.name == "alloca":
         return LOCAL
     if isinstance(base, Argument) and attribute(base.attributes, "byval") is not None:
@@ -133,7 +139,7 @@ def address_space(p: Value, params_are_local: bool = True) -> int:
     return GENERIC
 
 
-def order(to: Value, source: Value, size: int | None, params_are_local: bool = True) -> Order:
+def order(to: Value, source: Value, size: int | None, params_are_local: bool) -> Order:
     """How the target of a copy of `size` bytes (None: any) lies to its source.
 
     "forward" (target at or before the source): copying upwards is right; "reverse": downwards.
@@ -141,7 +147,7 @@ def order(to: Value, source: Value, size: int | None, params_are_local: bool = T
     spaces = {address_space(v, params_are_local) for v in (to, source)}
     if len(spaces) == 2 and GENERIC not in spaces:
         return "disjoint"
-    if spaces == {GENERIC, CONSTANT}:
+    if spaces == {GENERIC, CONST}:
         return "disjoint"  # nobody writes to constant memory: the target lies elsewhere
     a, b = place(to), place(source)
     if a.base is b.base:

@@ -111,7 +111,7 @@ def make_plan(
     if kind == "memcpy":
         note("MEM-19", "memcpy", "as memmove" if paths == "both" else paths, forward=why)
     held = unrolled and paths == "both" and limits.held and not limits.bytewise \
-        and (size or 0) <= HELD
+        and size is not None and size <= HELD
     if held:
         paths, why = "forward", "all of it is read before any is written"
     loads_first = unrolled and paths == "forward" and not limits.bytewise and kind == "memcpy"

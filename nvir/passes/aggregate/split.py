@@ -131,24 +131,19 @@ class _Splitter:
     def needed(self) -> bool:
         if any(is_aggregate(a.type) and a.has_uses for a in self.f.arguments):
             return True
-        for i in self.f.instructions():
-            for v in (i, *i._operands):
-                if v.type.__class__ in AGGREGATES and self.concerns(i):
-                    return True
-        return False
+        return any(map(self.concerns, self.f.instructions()))
 
     @staticmethod
     def concerns(i: Instruction) -> bool:
-        if is_aggregate(i.type):
+        if i.type.__class__ in AGGREGATES:
             return not arrives(i) or not _Splitter.edge_only(i)
-        if i.form.name == "splitStruct":
-            return not arrives(i.operands[0])
-        return not _leaves(i) and any(is_aggregate(v.type) for v in i._operands)
+        for v in i._operands:
+            if v.type.__class__ in AGGREGATES:
+                return not arrives(v) if i.form.name == "splitStruct" else not _leaves(i)
+        return False
 
     def run(self) -> None:
         f = self.f
-        if f.cfg_state != "fresh":
-            f.analyze_cfg()
         for block in f.blocks:
             self.find_copies(block)
         for a in f.arguments:
