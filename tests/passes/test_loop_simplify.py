@@ -16,6 +16,7 @@ from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
 from nvir.passes.loop.region import is_canonical
 from nvir.passes.loop.simplify.loop_simplify import Options, run
+from nvir.passes.registry import all_passes
 from tests.effort import effort
 from tests.equivalence import same_behaviour
 from tests.kernels import random_kernel
@@ -174,7 +175,8 @@ def test_two_latches_become_one():
     assert len(latch.preds) == 2
     assert [dict(map(reversed, p.incoming))[latch] for p in loop.header.phis] == list(latch.phis)
     blocks = module["k"].blocks
-    assert blocks[blocks.index(latch) - 1] in latch.preds
+    assert blocks[blocks.index(latch) - 1] is max(latch.preds, key=blocks.index)
+    assert ctx.counters["loop-simplify.latches"] == 1
     assert same_behaviour(before, module, "k")
 
 
@@ -225,6 +227,8 @@ def test_a_shared_exit_becomes_the_loops_own(check):
         ret;
     """)
     assert ctx.counters["loop-simplify.exits"] == 1
+    (remark,) = ctx.remarks
+    assert (remark.name, remark.loop, remark.args["edges"]) == ("OwnExit", "LOOP", 1)
 
 
 @pytest.mark.seed("P18-05", "P18-09")
@@ -291,14 +295,16 @@ def test_the_enabling_flag(check):
     check("loop-simplify<no-enable>", TWO_LATCHES)
 
 
-@pytest.mark.seed("P18-01")
-@pytest.mark.parametrize("enable", [True, False])
-def test_where_the_guard_is_closed_nothing_is_said_to_change(enable):
-    module = nvir.read_ptx(body("ret;" if enable else TWO_LATCHES))
+@pytest.mark.seed("P18-01", "P18-08")
+@pytest.mark.parametrize(("text", "enable", "changed"), [
+    ("ret;", True, False), (TWO_LATCHES, False, False), (CANONICAL, True, False),
+    (TWO_LATCHES, True, True)])
+def test_what_is_said_to_change(text, enable, changed):
+    module = nvir.read_ptx(body(text))
     module["k"].analyze_cfg()
     ctx = Context(module, Knobs())
-    ctx.options = Options(enable=enable)
-    assert run(module["k"], ctx) is False
+    ctx.pass_, ctx.options = all_passes()["loop-simplify"], Options(enable=enable)
+    assert run(module["k"], ctx) is changed
 
 
 def test_a_loop_with_an_unknown_operation_stays(check):
@@ -337,6 +343,29 @@ def test_it_is_phase_18():
     assert "loop-simplify" in phase(18).passes
     assert phase("OriLoopSimplification").number == 18
     assert ORI_ORDER.index(18) < ORI_ORDER.index(21) < ORI_ORDER.index(22)
+
+
+@pytest.mark.seed("P18-08")
+@pytest.mark.parametrize(("given", "phis"), [("b", 0), ("a", 1)])
+def test_a_phi_that_was_another_which_came_as_it_was_is_no_phi_either(given, phis):
+    """The first holds the second's value until that is gone; the near miss holds another."""
+    m = build(f"""
+        entry:
+          t: i1 = icmp slt a b
+          br t loop other
+        other:
+          br loop
+        loop:
+          x: i32 = phi b@entry b@other y@loop
+          y: i32 = phi {given}@entry {given}@other y@loop
+          u: i1 = icmp slt x a
+          br u loop done
+        done:
+          ret x
+    """)
+    simplify(m)
+    (loop,) = natural_loops(m["f"])
+    assert len([*loop.header.phis]) == phis
 
 
 def test_the_nvvm_level():
@@ -423,10 +452,7 @@ def chain_of_loops(n: int, latches: int) -> str:
 
 
 def work(text: str) -> tuple[int, int]:
-    from nvir.passes.context import Context
-    from nvir.passes.knobs import Knobs
     from nvir.passes.loop.simplify import loop_simplify
-    from nvir.passes.registry import all_passes
 
     module = nvir.read_ptx(text)
     f = module["k"]

@@ -216,8 +216,6 @@ def unknown_operation(blocks: Iterable[Block]) -> str | None:
 
 def _within(loop: Loop | None, outer: Loop | None) -> bool:
     """Whether a loop is another one or lies in it; everything lies in None."""
-    if outer is None:
-        return True
-    while loop is not None and loop.depth > outer.depth:
+    while loop is not None and loop is not outer:
         loop = loop.parent
     return loop is outer
