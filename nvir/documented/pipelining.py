@@ -68,6 +68,7 @@ from nvir.sm.latency import (
     TEXTURE,
     Units,
     class_resource_bound,
+    classify,
     family_named,
     is_long,
     latency_class,
@@ -159,7 +160,8 @@ def verified(loop: Loop) -> str:
         return found[1]
     if isinstance(found.stride, Value):
         return RUN_TIME
-    score = found.score or 0
+    score = found.score
+    assert score is not None  # it was asked for
     return f"its score is {score}, for {PREDICATES} predicates" if score > PREDICATES else ""
 
 
@@ -201,7 +203,7 @@ def _by_family(i: Instruction, index: int) -> int | None:
     family = family_named(i.form.spelling)
     if family is None or family.category != "barrier" or latency_class(i.form.spelling) != MEMORY:
         return None
-    return family.rule(0, (0, 0), index)
+    return classify(family.first, index=index)
 
 
 def _source_class(i: Instruction, said: Mapping[tuple[Instruction, int], int]) -> int:
@@ -301,7 +303,7 @@ def _graph_told(made: DependenceGraph, plain: LoopGraph, *_: object) -> dict[str
 
 @step("SWP-09", "3 graph", "by_class", tell=_graph_told)
 def class_graph(
-    plain: LoopGraph, classes: Mapping[Instruction, OperandClasses], by_class: bool = False
+    plain: LoopGraph, classes: Mapping[Instruction, OperandClasses], by_class: bool
 ) -> DependenceGraph:
     """The loop's dependences with the latencies that the classes give, and the pipes of opcodes or
     of classes."""
@@ -312,8 +314,7 @@ def class_graph(
     for k, (a, b, cycles, far) in enumerate(plain.graph.edges):
         if k in carried:
             op = plain.operations[a]
-            first = next(iter(op.parent.operands), None)
-            made = None if first is None or first.definer is None else first.definer
+            made = next((v.definer for v in op.parent.operands), None)
             both = (machine.operation(op.family or "").unit,
                     None if made is None else unit_of(made, machine))
             cycles = stall(
@@ -326,12 +327,11 @@ def class_graph(
 
 
 def _stall_told(
-    made: int, cycles: int, of: OperandClasses, machine: Profile, edge: str, units: Units | None
+    made: int, cycles: int, of: OperandClasses, machine: Profile, edge: str, units: Units
 ) -> Brief:
-    both = units or (None, None)
     pipes = [_pipe_told(c, machine, unit)
-             for c, unit in zip((of.result, of.source), both, strict=True)]
-    cap = stall_cap(of.result, of.source, machine, both)
+             for c, unit in zip((of.result, of.source), units, strict=True)]
+    cap = stall_cap(of.result, of.source, machine, units)
     return Brief(made, {"cycles": made, "cap": cap, "pipes": pipes})
 
 

@@ -427,10 +427,9 @@ def marked(body: str, pass_id: int = 0, used: str = "%r10", upto: int = 4):
     region = survey(nest.loops[0], nest)
     legal = set(region.invariant)
     marks = stages.Marks(nest.loops[0].header.rpo_index)
-    scope = stages.HoistScope(
-        region, pass_id, False, set(), lambda i: i not in legal and not i.form.pure
-    )
     items = region.items
+    scope = stages.HoistScope(
+        region, pass_id, False, set(), {i for i in items if i not in legal and not i.form.pure})
     for stage, run in ((2, stages.forward), (2, stages.hold), (3, stages.backward),
                        (4, stages.propagate)):
         if stage <= upto:
@@ -539,7 +538,7 @@ def test_in_nests_the_depth_of_the_definition_decides():
     module["k"].analyze_cfg()
     nest = Nest(module["k"])
     region = survey(nest.loops[0], nest)
-    scope = stages.HoistScope(region, 0, True, set(), lambda i: False)
+    scope = stages.HoistScope(region, 0, True, set())
     by = {i.operands: i for i in region.items if i.form.spelling == "mul.lo.u32"}
     inside = [scope.in_range(i.operands[0]) for i in by.values()]
     assert inside == [False, True]
@@ -588,7 +587,7 @@ def test_backward_takes_false_marks_back_and_counts():
     add = m.by["add.u32"]
     assert candidate(m, "add.u32")
     assert m.marks.use_count[add] == 0
-    strict = stages.HoistScope(m.scope.region, 0, False, set(), lambda i: True)
+    strict = stages.HoistScope(m.scope.region, 0, False, set(), m.items)
     marked_before = [i for i in m.items if m.marks.state.get(i) is stages.HoistState.INVARIANT]
     assert stages.backward(m.items, m.marks, strict) == marked_before == [add]
     assert m.marks.def_block[add] == m.marks.index  # stamped whatever was there
@@ -914,7 +913,7 @@ def test_the_fixed_point_finds_what_the_stages_find():
         naive: set = set()
         while True:
             more = {
-                r for i in m.items if not m.scope.blocked(i)
+                r for i in m.items if i not in m.scope.blocked
                 and all(not stages.is_register(v) or v in naive or not m.scope.in_range(v)
                         for v in i.operands)
                 for r in i.results
@@ -982,9 +981,10 @@ def test_in_nests_what_is_made_outside_of_the_range_enters_the_set():
     module["k"].analyze_cfg()
     nest = Nest(module["k"])
     region = survey(nest.loops[0], nest)
-    scope = stages.HoistScope(region, 0, True, set(), lambda i: i not in region.invariant)
+    header = list(region.loop.children[0].header)
+    scope = stages.HoistScope(region, 0, True, set(), {*header} - {*region.invariant})
     with Trace() as trace:
-        known = licm_sets.build_invariant_set(list(region.loop.children[0].header), scope)
+        known = licm_sets.build_invariant_set(header, scope)
     (event,) = trace.of("SET-03")
     assert event.inputs == {"multi_depth": True}
     assert sorted(event.outcome) == sorted(

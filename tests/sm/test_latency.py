@@ -90,6 +90,7 @@ def test_every_opcode_classifies_for_every_operand():
         (0x49, 12), (0x4A, 12), (0x51, 12), (0x143, 12), (0x15E, 12), (0x15D, DEFAULT),
         (0x54, DEFAULT), (0x55, 8), (0x56, 12), (0x5A, 12), (0x5D, 12), (0x6F, 12), (0x70, DEFAULT),
         (0xB7, 10), (0x120, 10), (0x135, 14), (0x13D, 10), (0x13E, 10), (0x13F, DEFAULT),
+        (0x5B, DEFAULT), (0x5C, DEFAULT), (0x137, DEFAULT),  # of operand 0
     ],
 )
 def test_families_at_their_bounds(opcode, code):
@@ -137,6 +138,7 @@ def test_memory_operands_carry_their_class_in_word_four():
     assert classify(0x3C, 0, words, index=1) == 26
     assert classify(0x3C, 0, words, index=2) == 12
     assert classify(0x3C, 0, [0, 0, 0, 0, 13], index=0) == 12  # 13 is no class
+    assert [classify(0x3C, 0, [26] * n, index=0) for n in (3, 4, 5)] == [12, 12, 26]
 
 
 @pytest.mark.seed("LAT-03")

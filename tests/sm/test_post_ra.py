@@ -993,6 +993,8 @@ def test_the_pipe_that_was_given_is_asked_first_and_others_behind_it():
 def test_windows_follow_chains_in_whatever_order_they_are_told():
     chain = [Dependence(0, 1, "RAW", None, 4, 0), Dependence(1, 2, "RAW", None, 5, 0),
              Dependence(2, 0, "RAW", None, 6, 2)]
+    late = PlacementWindows.of([], 20, [0, 1, 2])
+    assert (late.low, late.high) == ([0, 20, 40], [19, 39, 59])
     for found in (chain, chain[::-1]):
         w = PlacementWindows.of(found, 20, [0, 0, 0])
         assert w.narrow()

@@ -26,7 +26,8 @@ Source  notes on ptxas, phase 4, B and C; stages are those set in the mask (thei
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -181,16 +182,10 @@ def placement_of(
     return placer.result(routes if marked else placer.routes(marked=False), live)
 
 
-def _outwards(middle: int, low: int, high: int) -> Iterator[int]:
-    """The numbers from low to high, those next to `middle` first."""
-    middle = min(max(middle, low), high)
-    if low <= high:
-        yield middle
-    for away in range(1, high - low + 1):
-        if middle - away >= low:
-            yield middle - away
-        if middle + away <= high:
-            yield middle + away
+def _outwards(middle: int, low: int, high: int) -> Iterable[int]:
+    """The numbers from low to high, those next to `middle` first, of two the one below."""
+    below = range(min(middle - 1, high), low - 1, -1)
+    return heapq.merge(below, range(max(middle, low), high + 1), key=lambda t: abs(t - middle))
 
 
 @attrs.frozen

@@ -171,7 +171,7 @@ class Core:
         if not k.sets:
             forward(items, marks, scope)
         kept = side_effects(items, region, legal)
-        scope = attrs.evolve(scope, blocked=kept.__contains__)
+        scope = attrs.evolve(scope, blocked=kept)
         if k.sets:
             from nvir.documented.hoist.sets import build_invariant_set, classify
 

@@ -62,7 +62,7 @@ def build_invariant_set(items: Sequence[Instruction], scope: HoistScope) -> Valu
     while changed:
         changed = False
         for i in items:
-            stays = scope.blocked(i)
+            stays = i in scope.blocked
             for v in reversed(i.operands):
                 if not is_register(v) or v in known:
                     continue
@@ -84,7 +84,7 @@ def _phase_a_told(items: Sequence[Instruction], scope: HoistScope) -> None:
     read = dict.fromkeys(v for i in items for v in i.operands if is_register(v))
     note("SET-03", "A outside", [v for v in read if not scope.in_range(v)],
          multi_depth=scope.multi_depth)
-    note("SET-04", "A blocked", [i for i in items if scope.blocked(i)], items=items)
+    note("SET-04", "A blocked", [i for i in items if i in scope.blocked], items=items)
     if scope.pass_id == 3:
         tell_last("SET-06", "A passed over", items)
 

@@ -30,7 +30,7 @@ Source  the notes on ptxas, phases 35, 66, 79 and 88.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import attrs
@@ -166,7 +166,7 @@ class HoistScope:
     pass_id: int
     multi_depth: bool
     gone: set[Instruction]
-    blocked: Callable[[Instruction], bool] = lambda i: False
+    blocked: Container[Instruction] = ()
 
     def in_range(self, v: Value) -> bool:
         """Whether a value is made between the loop's header and its deepest block."""
@@ -238,7 +238,7 @@ def _effect(f: Form) -> str:
 def hold(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> None:
     """Stage 2, its end: take back the marks of what must stay for what it does."""
     for i in items:
-        if scope.blocked(i):
+        if i in scope.blocked:
             for r in i.results:
                 marks.state[r] = HoistState.VARIANT
                 marks.def_block.pop(r, None)
@@ -252,7 +252,7 @@ def _backward_told(
     index, of_items = marks.index, [(i, i.results) for i in items if i.results]
     return Brief(made, {
         "taken_back": made, "reads": {i: made_here(i, marks, scope) for i in made},
-        "blocked": [i for i, _ in of_items if scope.blocked(i)],
+        "blocked": [i for i, _ in of_items if i in scope.blocked],
         "stamped": [i for i, results in of_items if index in map(marks.def_block.get, results)],
         "counted": {r: marks.use_count[r] for _, results in of_items for r in results
                     if marks.use_count.get(r)},
@@ -283,7 +283,7 @@ def backward(
     revoked = []
     for i in items:
         results = i.results
-        blocked = scope.blocked(i)
+        blocked = i in scope.blocked
         marked = any(state.get(r) is HoistState.INVARIANT for r in results)
         stays = blocked or any(state.get(r) is variant for r in results)
         if marked and (blocked or made_here(i, marks, scope)):
@@ -312,7 +312,7 @@ def propagate(items: Sequence[Instruction], marks: Marks, scope: HoistScope) -> 
     for i in items:
         if marks.all_leave(i):
             continue
-        if scope.blocked(i):
+        if i in scope.blocked:
             mask |= 1 if i.form.reads or i.form.writes else 2
             continue
         chained = False
