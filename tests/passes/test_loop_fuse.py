@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 
 import nvir
+from nvir.analysis.affine import Affine, Term
+from nvir.ir import B32, Instruction, form
 from nvir.ir.clone import clone_module
 from nvir.ir.loops import natural_loops
 from nvir.passes.context import Context
 from nvir.passes.driver import Driver, Settings
 from nvir.passes.knobs import Knobs
 from nvir.passes.loop.fuse.loop_fuse import Options, _is_plain, run
+from nvir.passes.loop.fuse.plan import _exact
 from nvir.passes.phases import ORI_ORDER, phase
 from tests.equivalence import same_behaviour
 from tests.passes.conftest import body
@@ -146,6 +149,7 @@ def test_the_candidates_are_noted_and_counted() -> None:
     assert ctx.counters["loop-fuse.fused"] == 0
     again = driver.run(module, "loop-fuse<apply=false>", knobs=ON)
     assert again.counters["loop-fuse.candidates"] == 1
+    assert driver.run(module, "loop-fuse", knobs=ON).counters["loop-fuse.fused"] == 1
 
 
 @pytest.mark.seed("FUS-14")
@@ -493,6 +497,18 @@ def test_a_count_without_sign_may_not_begin_below_zero(
     assert [r.name for r in remarks] == [name]
 
 
+@pytest.mark.seed("FUS-11", "FUS-12")
+@pytest.mark.parametrize("bits", [8, 32, 64])
+def test_a_difference_is_a_number_where_nothing_is_lost(bits: int) -> None:
+    low, high = -(1 << bits - 1), (1 << bits - 1) - 1
+    for n in {low, low + 1, low // 2, -1, 0, high // 2 + 1, high - 1, high}:
+        for wrapped in (n, n % (1 << bits)):
+            assert _exact(Affine((), wrapped, bits, bits), bits) == n
+            assert _exact(Affine((), wrapped, bits - 1, bits), bits) is None
+    term = Term(Instruction(form("mov.b32"), (), B32), False, 1)
+    assert _exact(Affine((term,), 0, bits, bits), bits) is None
+
+
 @pytest.mark.seed("FUS-12", "FUS-19")
 @pytest.mark.parametrize(("start", "sums"), [(5, 1), (6, 2)])
 def test_the_sum_that_a_shift_is_may_stand_in_the_first_body(start: int, sums: int) -> None:
@@ -770,6 +786,27 @@ def test_the_way_from_the_second_guard(jump: str, name: str) -> None:
     text = text.replace("@%p11 bra J2;", jump)
     _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8;" + starts + text, runs=False)
     assert [r.name for r in remarks] == [name]
+
+
+@pytest.mark.seed("FUS-04", "FUS-06", "FUS-18")
+@pytest.mark.parametrize(("way", "name", "what"), [
+    ("add.u32 %r45, %r51, 4; bra Q2; Q2:", "Fused", None),
+    ("add.u32 %r45, %r21, 4; bra Q2; Q2:", "Fused", None),  # goes behind the second loop
+    ("st.global.u32 [%rd2+64], %r51; bra Q2; Q2:", "CodeBetween", "st.global.u32"),
+    ("setp.gt.u32 %p9, %r51, 4; @%p9 bra J2;", "NotAdjacent", "block Q1"),
+    ("setp.gt.u32 %p9, %r51, 4; @%p9 bra Q2; mov.u32 %r45, 8; Q2:", "NotAdjacent", "block J1"),
+])
+def test_code_behind_the_second_guard_runs_where_the_first_was_passed(
+    way: str, name: str, what: str | None
+) -> None:
+    """So it may go before the first loop or behind the second as any code between them."""
+    text = GUARDED.format(
+        n="%r50", m="%r50", one=copies(1, bound="%r50"), between="", two=reads(2, bound="%r50"),
+        tail=stored(2) + "st.global.u32 [%rd2+32], %r45;",
+    ).replace("@%p11 bra J2;", "@%p11 bra J2; bra Q1; Q1:" + way)
+    _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8; mov.u32 %r45, 9; mov.u32 %r21, 7;"
+                       + text)
+    assert [(r.name, r.args.get("what")) for r in remarks] == [(name, what)]
 
 
 @pytest.mark.seed("FUS-06")

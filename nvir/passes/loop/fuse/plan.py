@@ -225,7 +225,7 @@ class Planner:
     def _decides(self, guard: Block, first: Loop) -> bool:
         """Whether a block, which leads around the first loop, leads to it too."""
         last = guard.terminator
-        if last is None or last.form.name != "bra" or len(guard.succs) != 2:
+        if last is None or last.form.name != "bra":
             return False
         block = first.entries[0]
         while block not in guard.succs:
@@ -237,23 +237,19 @@ class Planner:
     def _second_guard(self, way: Way, block: Block, second: Loop) -> Block:
         """Where the way goes on from a branch: towards the second loop, if the branch goes there
         whenever the first guard was passed."""
-        last = block.terminator
+        last, guard = block.terminator, way.guard
         what = f"block {block.name}"
-        if last is None or block is not way.join or last.form.name != "bra":
+        if block is not way.join or last is None or last.form.name != "bra":
             raise FusionRefused(NOT_ADJACENT, what=what)
         target = second.entries[0]
-        while target not in block.succs:
-            if len(target.preds) != 1 or not region.only_jumps(target):
+        while target.preds != [block]:
+            if len(target.preds) != 1:
                 raise FusionRefused(NOT_ADJACENT, what=what)
             target = target.preds[0]
-        guard = way.guard
         assert guard is not None
         assert guard.terminator is not None
-        if len(block.succs) != 2 or len(target.preds) != 1:
-            raise FusionRefused(NOT_ADJACENT, what=what)
         one = _condition(guard.terminator, guard.succs[0] is way.join)
-        other = _condition(last, target is not block.succs[0])
-        if one is None or one != other:
+        if one != _condition(last, target is not block.succs[0]):
             raise FusionRefused(NOT_ADJACENT, what=f"another guard in block {block.name}")
         way.around = block.succs[1] if target is block.succs[0] else block.succs[0]
         return target
@@ -333,7 +329,7 @@ class Planner:
             raise FusionRefused(TOP_TESTED, loop=name)
         last = exiting.terminator
         assert last is not None  # it leads back and out
-        if last.form.name != "bra" or last.guard is None:
+        if last.form.name != "bra":
             raise FusionRefused(NOT_CONDITIONAL, loop=name, what=last.form.spelling)
         return last
 
@@ -515,12 +511,11 @@ def _kind(first: Instruction, second: Instruction) -> str:
     return "anti"
 
 
-def _condition(branch: Instruction, negate: bool) -> tuple[object, ...] | None:
+def _condition(branch: Instruction, negate: bool) -> tuple[object, ...]:
     """The condition under which a branch leads to its first target (or not): equal keys, equal
     conditions. The operation itself where it is no plain comparison."""
     p = branch.guard
-    if p is None:
-        return None
+    assert p is not None
     sign = (branch.form.guard == "!") != negate
     d = p.definer
     while d is not None and d is p and d.form.name == "not" and d.form.guard is None:
