@@ -57,6 +57,7 @@ from nvir.documented.unroll.steps import (
     remaining_cost,
     tex_budget,
     unknown_factor,
+    unrolls_fully,
     within_budget,
 )
 from nvir.ir import SCALARS
@@ -566,6 +567,8 @@ def test_bodies_below_the_small_limit_are_fully_unrolled():
     count = "mov.u32 %r2, 0;\nL:\nadd.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, {}; @%p1 bra L;\n"
     assert verdict(count.format(60)).action == "full"
     assert verdict(count.format(67)).code is UnrollCode.NO_FACTOR  # 67·3 > 200
+    assert verdict(count.format(60), full_limit=180).action == "full"
+    assert verdict(count.format(60), full_limit=179).code is UnrollCode.NO_FACTOR
     four = loop("add.s32 %r3, %r3, %r4;", 60)
     assert verdict(four).code is UnrollCode.NO_FACTOR
     assert verdict(loop("add.s32 %r3, %r3, %r4;", 50), small_limit=5).action == "full"
@@ -880,6 +883,7 @@ def test_direction_classes(compare, kind):
     [
         (SIGNED, 2**31 - 1, 2, 32, True), (SIGNED, 2**31 - 1, 4, 32, False),
         (SIGNED, -(2**31), 2, 32, True), (SIGNED, -(2**31), 3, 32, False),
+        (SIGNED, 2**30, 3, 32, False), (SIGNED, -(2**31) - 1, 2, 32, False),
         (UNSIGNED, 2**31, 2, 32, True), (UNSIGNED, 2**31, 3, 32, False),
         (POINTER, 2**62, 4, 64, True), (POINTER, 2**62, 5, 64, False),
         (FLOAT, 1.5, 4, 32, True), (FLOAT, 1e308, 4, 64, False),
@@ -991,6 +995,13 @@ def test_full_unrolling_wants_something_that_folds():
     folds = loop(MAD * 4 + "shl.b32 %r9, %r2, 2; add.s32 %r3, %r3, %r9;", 2)
     assert verdict(folds).action == "full"
     assert verdict(plain, literal=False).action == "full"
+    several = Rules(multi_block=False)
+    for blocks, foldable, rules, full in ((1, 1, Rules(), True), (1, 0, Rules(), False),
+                                          (1, 1, several, True), (2, 1, several, False),
+                                          (2, 1, Rules(), True)):
+        assert unrolls_fully(2, 2, False, foldable, blocks, rules) is full
+    assert not unrolls_fully(2, 3, False, 1, 1, Rules())
+    assert unrolls_fully(2, 2, True, 0, 1, Rules())
 
 
 @pytest.mark.seed("UNR-04", "UNR-48")
@@ -1034,7 +1045,9 @@ def test_3d_textures_must_save():
     assert verdict(loop(TEX3 + MAD)).action == "partial"
     assert verdict(loop(TEX3 + MAD), tex3d_percent=1).code is UnrollCode.OTHER
     folds = loop(TEX3 + "shl.b32 %r9, %r2, 2; add.s32 %r3, %r3, %r9;")
-    assert verdict(folds, tex3d_percent=10).action == "partial"
+    saved = verdict(folds).saved
+    for percent, action in ((saved, "partial"), (saved + 1, "none")):
+        assert verdict(folds, tex3d_percent=percent).action == action
     assert verdict(loop(TEX + MAD), tex3d_percent=1).action == "partial"
 
 

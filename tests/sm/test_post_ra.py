@@ -263,6 +263,9 @@ def test_liveness_bits_by_stage():
     c = code(op("MOV", "R4", "R2"), live_out=frozenset({("R", 4)}))  # nothing in the loop reads it
     rows = stage_liveness(stage_slots(c, [1], 0b10), dependences(c), c.live_out)
     assert (rows["R", 4].live_in, rows["R", 4].live_out) == (0, 0b10)
+    c = code(op("MOV", "R4", "R2"), op("STG.E", "", "R8 R4"))
+    rows = stage_liveness(stage_slots(c, [1, 2], 0b110), dependences(c), c.live_out)
+    assert (rows["R", 4].live_in, rows["R", 4].live_out) == (0b100, 0b10)
 
 
 @pytest.mark.seed("PRA-03")
@@ -451,6 +454,16 @@ def test_three_sources_in_a_bank_take_the_next_issue_slot():
     good = code(*(op("FFMA", f"R{20 + k}", "R2 R4 R7") for k in range(4)))
     assert verified(bad).ii >= verified(good).ii
     assert "2 issue" in " ".join(check(_moved(verified(bad))))
+    machine = attrs.evolve(SM80, issue_width=2)  # of two it takes one
+    mixed = LoopCode("loop", machine, (op("FFMA", "R20", "R2 R4 R6"), op("MOV", "R21", "R8"),
+                                       op("IADD3", "R22", "R9"), op("MUFU.EX2", "R23", "R3")))
+    placed = place(mixed, [], 16, [0] * 4, 1, slots=[1, 2, 2, 2], pipes=["FMA", "ALU", "", ""])
+    assert [placed.records[n].cycle for n in range(4)] == [1, 2, 0, 1]
+    fast = attrs.evolve(profile("sm_80_notes"), issue_width=1)
+    assert fast.operation("FFMA").interval == 1
+    for ii in (1, 2):  # both slots, and in an interval of one there is no second
+        alone = LoopCode("loop", fast, (op("FFMA", "R20", "R2 R4 R6"),))
+        assert (place(alone, [], ii, [0], 1) is not None) == (ii == 2)
 
 
 def _moved(made):
@@ -477,6 +490,10 @@ def test_records():
     assert any(
         r.max_predecessor_cycle < r.max_dependency_cycle for r in made.placement.records.values()
     )
+    for stage, flags in ((2, 0x50), (7, 0xF0), (8, None)):  # nothing before it; three bits
+        r = place(code(op("MOV", "R4", "R2")), [], 9, [stage], 1 << stage).records[0]
+        assert (r.max_predecessor_cycle, r.max_dependency_cycle) == (9 * stage, 9 * stage)
+        assert r.flags == flags
     slots = made.placement.slots
     assert sorted(n for s in slots for n in s.operations) == list(range(8))
     assert [s.stage for s in slots] == list(range(made.stages))
@@ -987,6 +1004,13 @@ def test_the_pipe_that_was_given_is_asked_first_and_others_behind_it():
         placed = place(c, [], 8, [0] * 3, 1, pipes=[first] * 3)
         assert [(r.cycle, r.pipe) for r in placed.records.values()] == list(
             zip((0, 0, 2), taken, strict=True))
+
+
+@pytest.mark.seed("PRA-10")
+def test_what_has_one_cycle_left_comes_before_what_has_a_choice():
+    c = code(op("MOV", "R6", "R8"), op("FADD", "R4", "R2"), op("IADD3", "R5", "R4"))
+    placed = place(c, dependences(c), 6, [0] * 3, 1, slots=[0, 0, 5], windows=True)
+    assert [placed.records[n].cycle for n in range(3)] == [1, 0, 5]
 
 
 @pytest.mark.seed("PRA-10")

@@ -221,7 +221,7 @@ class PlacementWindows:
                     low[b], moved = low[a] + apart, True
                 if high[a] > high[b] - apart:
                     high[a], moved = high[b] - apart, True
-                if low[b] > high[b] or low[a] > high[a]:
+                if low[b] > high[b]:  # then low[a] > high[a], too
                     return False
         return True
 
