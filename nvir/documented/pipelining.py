@@ -193,7 +193,7 @@ def _own_class(i: Instruction, profile: Profile) -> int:
         words = made, made, made, made, made  # that of a load reads word 4, where its class is
         note("LAT-03", "1 family", made, opcode=opcode, family=family.category,
              numbers=[f"{n:#x}" for n in (family.first, family.last)], index=0,
-             by_rule=classify(family.first, operands=words))
+             by_rule=family.rule(0, words, 0))
     return made
 
 

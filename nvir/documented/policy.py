@@ -37,11 +37,11 @@ class UnrollEntry:
     master    knob 487
     """
 
-    optimize: bool = True
-    override: int = 0
-    skip: bool = False
-    blocks: int = 3
-    master: bool = True
+    optimize: bool
+    override: int
+    skip: bool
+    blocks: int
+    master: bool
 
 
 @step("UNR-01", "entry guard", "entry")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 
 import nvir
@@ -114,7 +113,7 @@ def test_each_flag_of_the_code_object_has_a_name():
     module = nvir.read_ptx(KERNEL + "st.global.u32 [%rd1], %r2; ret; }")
     f = module["k"]
     named = {
-        "1368 bit 0": (loop_simplify.Options().enable, policy.UnrollEntry().optimize),
+        "1368 bit 0": (loop_simplify.Options().enable, loop_unroll.Options().enable),
         "1371 0x10, unroll context +214": (Rules().variable_bounds,),
         "1380 bit 7": (loop_simplify.Options(convergent=True).convergent,),
         "1382 bit 2": (loop_simplify.Options(peel=True).peel,),
@@ -139,7 +138,7 @@ def test_the_two_bits_of_unrolling_come_from_the_pragma():
         module = nvir.read_ptx(text)
         ctx = Context(module, Knobs())
         assert loop_unroll.override_of(module["k"], ctx) == override
-    off = attrs.evolve(policy.UnrollEntry(), override=0x40)
+    off = policy.UnrollEntry(True, 0x40, False, 3, True)
     assert policy.entry_guard(off) == "nounroll holds for the whole module"
 
 

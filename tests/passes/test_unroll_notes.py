@@ -165,7 +165,8 @@ def run(text: str, options: str = "", **knobs: object):
     ],
 )
 def test_each_entry_guard_blocks_alone(change, reason):
-    assert entry_guard(attrs.evolve(UnrollEntry(), **change)) == reason
+    entry = UnrollEntry(optimize=True, override=0, skip=False, blocks=3, master=True)
+    assert entry_guard(attrs.evolve(entry, **change)) == reason
 
 
 @pytest.mark.seed("UNR-01", "KNB-20")

@@ -302,6 +302,16 @@ def test_the_flags_byte():
 
 
 @pytest.mark.seed("PRA-02")
+@pytest.mark.parametrize(("counted", "branch", "waits"), [
+    (False, True, [(1, 0, 1, 1)]), (True, True, []), (False, False, [])])
+def test_what_is_read_behind_a_loop_of_unknown_count_waits_for_the_branch(counted, branch, waits):
+    c = code(op("MOV", "R4", "R2"), *([op("BRA", "", "", "P0", "branch")] if branch else []),
+             live_out=frozenset({("R", 4)}), counted=counted)
+    assert [(d.source, d.target, d.cycles, d.distance) for d in dependences(c)
+            if d.kind == "order"] == waits
+
+
+@pytest.mark.seed("PRA-02")
 def test_a_false_dependence_is_told_by_what_it_forbids():
     code = LoopCode("loop", SM80, (
         op("LDG.E", "R6", "R2 R3"), op("IADD3", "R2", "R2"), op("MOV", "R6", "R8"),
@@ -311,6 +321,8 @@ def test_a_false_dependence_is_told_by_what_it_forbids():
     for d in found:
         assert d.is_false == (d.kind != "RAW")
         assert ("may not write" in d.words(code)) == d.is_false
+        assert ("has read it" in d.words(code)) == (d.kind == "WAR")
+        assert ("has written it" in d.words(code)) == (d.kind == "WAW")
         assert ("of the iteration before" in d.words(code)) == (d.is_false and d.distance > 0)
         assert ("iteration later" in d.text(code)) == (d.distance > 0)
 

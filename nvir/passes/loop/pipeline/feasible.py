@@ -40,7 +40,7 @@ class Obstacle(enum.Enum):
     NOT_INNERMOST = "it holds another loop"
     SEVERAL_BLOCKS = "its body has several blocks"
     EARLY_EXIT = "lanes may leave it at {what}"
-    PRAGMA = "it is not to be unrolled, and knob OkToPipelineNoUnroll is 0"
+    PRAGMA = "it is marked nounroll, by hand or by unrolling, and knob OkToPipelineNoUnroll is 0"
     PIPELINED = "it is a pipeline already"
     STRIDE = "it does not count as it would have to: {what}"
     NOT_COPIED = "it cannot be copied: {what}"
