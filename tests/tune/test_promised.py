@@ -74,6 +74,15 @@ def test_restrict_marks_what_is_only_read_and_keeps_sums_in_registers() -> None:
     assert not any(i.form.writes for x in loops for b in x.blocks for i in b)
 
 
+@pytest.mark.parametrize(("count", "loads"), [("and.b32 %r2, %r1, 3", 1), ("mov.u32 %r2, %r1", 2)])
+def test_what_a_loop_and_its_rest_read_of_one_place_is_read_once(count: str, loads: int) -> None:
+    text = unrolled("ld.global.f32 %f2, [%rd1+OFFSET]; ld.global.f32 %f3, [%rd3+8]; "
+                    "mul.f32 %f2, %f2, %f3;").replace("and.b32 %r2, %r1, 3", count)
+    text = text.replace(".param .u64 y,", ".param .u64 y, .param .u64 z,").replace(
+        "ld.param.u32 %r1", "ld.param.u64 %rd3, [z]; ld.param.u32 %r1")
+    assert code(made(text, APART, "MAIN", 4)).count("ld.global.nc.f32") == 5 + loads
+
+
 @pytest.mark.parametrize(("text", "marked"), [
     (unrolled(load="ld.volatile.global.f32 %f2, [%rd1+OFFSET];"), 0),
     (unrolled(store="%rd1"), 1),  # x is written, y read once

@@ -8,7 +8,7 @@ anew of the counter; a loop without a pragma ptxas may unroll further.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 import attrs
@@ -24,6 +24,7 @@ from nvir.analysis.source_loops import counts, left_over
 from nvir.ir import Param
 from nvir.ir.block import NOUNROLL, Block
 from nvir.ir.builder import Builder
+from nvir.ir.cfg import common_dominator
 from nvir.ir.clone import clone_function
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
@@ -69,7 +70,8 @@ def nvcc_form(
     rests = {str(x.header.name): _rest(x) for x in Analyses.of(made).loops}
     try:
         _prepare(made, {at[header]: s for header, s in settings.loops})
-        if any(s.apart for _, s in settings.loops) and not _restrict(made, at, trips, ctx):
+        if any(s.apart for _, s in settings.loops) and not _restrict(
+                made, at, rests, trips, ctx):
             return None
         for header, s in settings.loops:
             if not _unroll(at[header], s, copies[header],
@@ -109,7 +111,8 @@ def _lead(block: Block, way: Block) -> None:
 
 
 def _restrict(
-    made: Function, at: dict[str, Block], trips: dict[Block, float], ctx: Context
+    made: Function, at: dict[str, Block], rests: Mapping[str, str], trips: dict[Block, float],
+    ctx: Context,
 ) -> bool:
     """Keep sums in registers, and mark what is only read, of all loops: `__restrict__` is the
     kernel's. Not where an iteration reads what one before it has read, which nvcc keeps in
@@ -133,11 +136,12 @@ def _restrict(
         at[name] = fast
         if header in trips:
             trips[fast] = trips.pop(header)
-    return _read_only(made)
+    return _read_only(made, [(at[x], at[rest]) for x, rest in rests.items() if rest])
 
 
-def _read_only(made: Function) -> bool:
-    """Mark what is only read, and hoist what a loop reads of one place in each iteration."""
+def _read_only(made: Function, pairs: Iterable[tuple[Block, Block]]) -> bool:
+    """Mark what is only read, and hoist what a loop reads of one place in each iteration; `pairs`
+    of loops, the one of which does what the other leaves."""
     loads: dict[Instruction, Param] = {}
     stored: dict[Block, set[Param]] = {}
     for i in made.instructions():
@@ -161,6 +165,8 @@ def _read_only(made: Function) -> bool:
     for loop in loops:
         if len(loop.blocks) == 1:
             _hoist(loop, {i for i, to in loads.items() if to not in stored.get(loop.header, ())})
+    for main, rest in pairs:
+        _join(main, rest, set(loads))
     return not any(_carries(loop) for loop in loops)
 
 
@@ -209,6 +215,22 @@ def _hoist(loop: Loop, loads: AbstractSet[Instruction]) -> None:
             is_invariant(v, loop.members) for v in i.operands
         ):
             i.move_before(end)
+
+
+def _join(main: Block, rest: Block, loads: AbstractSet[Instruction]) -> None:
+    """Load once what is loaded in front of both loops: nvcc does so before there are two."""
+    loops = Analyses.of(main.function)
+    a, b = (x.preheader if x is not None else None for x in (loops.loop(main), loops.loop(rest)))
+    if a is None or b is None:
+        return
+    end = common_dominator(a, b).last
+    for i in [x for x in b if x in loads]:
+        same = next((x for x in a if x in loads and x.form is i.form and place(x) == place(i)),
+                    None)
+        if same is not None and end is not None:
+            same.move_before(end)
+            i.replace_all_uses_with(same)
+            i.erase()
 
 
 def _unroll(
