@@ -571,7 +571,7 @@ def fill(b: Builder, to: Value, size: int, align: int, volatile: bool) -> None:
 def _elements(v: Value, found: Sequence[Value]) -> None:
     """Note the scalars that a value is split into: an address `ptr` and an access for each where it
     lies in memory, else a result each."""
-    if is_traced() and found:
+    if is_traced():
         access = isinstance(v, Instruction) and v.form.kind in (OpKind.LOAD, OpKind.STORE)
         note("STR-08", "elements", [str(x.type) for x in found], v=v,
              names="ptr" if access else [str(x.name) for x in found])
