@@ -283,9 +283,10 @@ def test_a_load_between_goes_where_no_store_is() -> None:
     tail = "st.global.u32 [%rd2+32], %r45;" + END
     _, remarks = fused(copies(1) + load.format(at=128) + reads(2) + stored(2) + tail)
     assert [r.name for r in remarks] == ["Fused"]  # behind: the second loop stores nothing
-    text = copies(1) + load.format(at=8) + copies(2) + tail
-    _, remarks = fused(text)
-    assert [r.name for r in remarks] == ["CodeBetween"]
+    for between, name in ((load.format(at=8), "CodeBetween"),
+                          ("ld.shared.u32 %r45, [tile];", "Fused")):
+        _, remarks = fused(copies(1) + between + copies(2) + tail)
+        assert [r.name for r in remarks] == [name]
 
 
 @pytest.mark.parametrize(
@@ -476,6 +477,19 @@ def test_a_bound_without_sign_may_reach_the_last_number_but_one(n: str, name: st
 
 
 @pytest.mark.seed("FUS-11")
+@pytest.mark.parametrize(("low", "name"), [(1, "Fused"), (0, "TripCountsDiffer")])
+def test_a_bound_that_is_shifted_back_may_reach_the_first_number_but_one(
+    low: int, name: str
+) -> None:
+    text = f"and.b32 %r50, %r50, 15; add.s32 %r50, %r50, {low}; add.s32 %r49, %r50, 1;"
+    shape: dict[str, Any] = {"compare": "gt.u32", "step": -1}
+    first = copies(1, start="100", bound="%r50", **shape)
+    second = reads(2, start="101", bound="%r49", **shape)
+    _, remarks = fused(text + first + second + stored(2) + END, runs=False)
+    assert [r.name for r in remarks] == [name]
+
+
+@pytest.mark.seed("FUS-11")
 def test_a_count_may_begin_at_the_greatest_number() -> None:
     text = "and.b32 %r50, %r50, 15; add.s32 %r49, %r50, -1;"
     shape: dict[str, Any] = {"compare": "gt.s32", "step": -1}
@@ -637,6 +651,17 @@ def test_memory(first: str, second: str, name: str, kind: str) -> None:
     _, remarks = fused(text + moved + first + second + stored(1) + stored(2) + END)
     assert [r.name for r in remarks] == [name]
     assert remarks[0].args.get("kind", "") == kind
+
+
+@pytest.mark.seed("FUS-16")
+@pytest.mark.parametrize(("words", "name"), [
+    ((1 << 32) - 1, "MemoryDependence"), (1 << 32, "Fused")])
+def test_a_counter_has_as_many_iterations_as_values(words: int, name: str) -> None:
+    """Of a loop whose count nobody knows: what is further away is never reached."""
+    text = copies(1, bound="%r50") + reads(2, bound="%r50").replace(
+        "mov.u64 %rd12, %rd1;", f"add.s64 %rd12, %rd1, {4 * words};")
+    _, remarks = fused(text + stored(2) + END, runs=False)
+    assert [r.name for r in remarks] == [name]
 
 
 def test_strides_that_differ() -> None:
@@ -810,6 +835,36 @@ def test_code_behind_the_second_guard_runs_where_the_first_was_passed(
 
 
 @pytest.mark.seed("FUS-06")
+@pytest.mark.parametrize("which", [1, 2])
+def test_a_jump_by_a_table_is_no_guard(which: int) -> None:
+    text = GUARDED.format(n="%r50", m="%r50", one=copies(1, bound="%r50"), between="",
+                          two=reads(2, bound="%r50"), tail=stored(2))
+    table = f"ts: .branchtargets J{which}, F; and.b32 %r44, %r51, 1; brx.idx %r44, ts; F:"
+    text = text.replace(f"@%p1{which - 1} bra J{which};", table)
+    _, remarks = fused("and.b32 %r50, %r50, 7; mov.u32 %r32, 8;" + text, runs=False)
+    assert [(r.name, r.args.get("what")) for r in remarks] == [("NotAdjacent", "block J1")]
+
+
+@pytest.mark.seed("FUS-10", "FUS-18")
+@pytest.mark.parametrize(("between", "behind", "work", "name"), [
+    ("", "", "", "Fused"), ("", "", "add.u32 %r32, %r32, %r41;", "Fused"),
+    ("", "add.u32 %r44, %r41, 3;", "", "Fused"), ("add.u32 %r44, %r41, 3;", "", "", "CodeBetween"),
+])
+def test_what_both_ways_to_the_second_guard_bring(
+    between: str, behind: str, work: str, name: str
+) -> None:
+    """It is there behind the guard, but not before the first."""
+    text = GUARDED.format(
+        n="%r50", m="%r50", one="mov.u32 %r41, 5;" + copies(1, bound="%r50"), between=between,
+        two=behind + loop(2, work, bound="%r50"),
+        tail=stored(2) + "st.global.u32 [%rd2+40], %r41; st.global.u32 [%rd2+44], %r44;",
+    )
+    start = "mov.u32 %r41, 9; mov.u32 %r32, 8; mov.u32 %r44, 7; and.b32 %r50, %r50, 7;"
+    _, remarks = fused(start + text)
+    assert [r.name for r in remarks] == [name]
+
+
+@pytest.mark.seed("FUS-06")
 def test_a_third_way_to_the_block_behind_the_first_loop() -> None:
     """It comes past both guards, behind the guard of the first loop in the order of ways in."""
     text = GUARDED.format(
@@ -863,6 +918,7 @@ def test_branches_behind_the_guard(ways: int, name: str) -> None:
     ("setp.lt.and.s32 %p, %r50, 1, %p9;", "setp.lt.and.s32 %p, %r50, 1, %p9;", True),
     ("setp.lt.and.s32 %p, %r50, 1, %p9;", "! setp.lt.and.s32 %p, %r50, 1, %p9;", False),
     ("setp.lt.and.s32 %p, %r50, 1, %p9;", "! setp.ge.and.s32 %p, %r50, 1, %p9;", False),
+    ("setp.lt.s32 %p7|%p, %r50, 1;", "setp.lt.s32 %p7|%p, %r50, 1;", False),
     ("mov.pred %p, 0; @%p9 setp.lt.s32 %p, %r50, 1;",
      "mov.pred %p, 0; @%p9 setp.lt.s32 %p, %r50, 1;", False),
 ])

@@ -299,8 +299,7 @@ class Planner:
 
     def _passes(self, i: Instruction, others: Iterable[Instruction]) -> bool:
         """Whether an instruction may change places with all of the others."""
-        return not i.form.reads or not any(
-            o.form.writes and self.alias.depend(i, o) for o in others)
+        return not i.form.reads or not any(self.alias.depend(i, o) for o in others)
 
     # ---------------------------------------- stages 2 to 4: shape, size, registers
 
@@ -516,7 +515,7 @@ def _condition(branch: Instruction, negate: bool) -> tuple[object, ...]:
     conditions. The operation itself where it is no plain comparison."""
     p = branch.guard
     assert p is not None
-    sign = (branch.form.guard == "!") != negate
+    sign = not negate if branch.form.guard else negate  # "!", or "" as it stands
     d = p.definer
     while d is not None and d is p and d.form.name == "not" and d.form.guard is None:
         p, sign = d.operands[0], not sign
