@@ -381,7 +381,13 @@ def test_an_inner_nounroll_takes_the_safety_away():
 @pytest.mark.seed("LIC-10", "GAP-43")
 def test_a_barrier_keeps_everything_in_the_loop():
     module = single("mul.lo.u32 %r10, %r3, %r1; bar.sync 0;")
-    assert [(r.name, r.args["reason"]) for r in run(module)] == [("Boundary", "it holds a barrier")]
+    with Trace() as trace:
+        remarks = run(module)
+    assert [(r.name, r.args["reason"]) for r in remarks] == [("Boundary", "it holds a barrier")]
+    assert [e.outcome for e in trace.of("LIC-10")] == [["bar.sync (line 12)"]]
+    with Trace() as trace:
+        run(single("mul.lo.u32 %r10, %r3, %r1;"))
+    assert not trace.of("LIC-10")
 
 
 # --------------------------------------------------------------- stage 1: budget

@@ -1264,6 +1264,9 @@ def test_a_bound_that_the_body_writes_is_18_wherever_that_stands(write):
         (found,) = natural_loops(f)
         assert exit_of(found)[0] is UnrollCode.DEGENERATE
         assert what_is_wrong(found)[0] is UnrollCode.DEGENERATE  # policy observed too
+    meet = "@%p4 bra Z; add.u32 %r1, %r1, 1; Z: "  # two writes meet in front of the test
+    (found,) = natural_loops(kernel(body.format(meet + test)))
+    assert exit_of(found)[0] is UnrollCode.DEGENERATE
     fresh = "ld.global.u32 %r8, [%rd1]; setp.lt.s32 %p1, %r2, %r8; add.u32 %r1, %r1, %r8;"
     (found,) = natural_loops(kernel(body.format(fresh)))
     assert exit_of(found)[0] is UnrollCode.NO_BOUND
