@@ -43,7 +43,7 @@ from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.opcodes.form import find_row
-from nvir.ir.text.trace import Brief, looking_at, note, shown, step
+from nvir.ir.text.trace import Brief, note, shown, step
 from nvir.ir.values import Constant, Value
 from nvir.passes.context import Context
 from nvir.passes.loop.pipeline.feasible import (
@@ -111,7 +111,6 @@ class OperandClasses:
 
 def phase_24(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obstacle, str]:
     """The slots of a loop's instructions, or what is in the way."""
-    looking_at(loop.header.name)
     tell_form(loop, 24)
     made = _in_order(loop, ctx, level)
     note("SWP-19", "phase 24", _settled(made), loop=loop)

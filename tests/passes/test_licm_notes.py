@@ -600,6 +600,14 @@ def test_backward_takes_false_marks_back_and_counts():
     assert not candidate(m, "add.u32")
     m = marked("add.u32 %r10, %r3, 7;", upto=3)
     assert m.marks.use_count[m.by["add.u32"]] == 1
+    m = marked("add.u32 %r10, %r3, 7; xor.b32 %r11, %r2, %r10;", upto=2)
+    with Trace() as trace:
+        stages.backward(m.items, m.marks, m.scope)
+    phis = ["phi %r4 (line 12)", "phi %r2 (line 12)"]
+    assert [e.outcome for e in trace.of("LIC-18")] == [{
+        "taken_back": [], "reads": {}, "blocked": phis, "counted": {"add.u32 %r10 (line 12)": 1},
+        "stamped": [*phis, "xor.b32 %r11 (line 12)", "add.s32 %r4 (line 13)",
+                    "add.s32 %r2 (line 14)", "setp.lt.u32 %p1 (line 14)"]}]
 
 
 @pytest.mark.seed("LIC-20")
