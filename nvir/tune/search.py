@@ -11,7 +11,7 @@ where one of its figures, one warp's cycles or those at full occupancy, is more 
 kernel's. Of the others the fastest at full occupancy is taken; of those within TIE of it the one
 that is fastest with one warp alone, and of these the first. What is faster by less than TIE at full
 occupancy and by less than WORSE alone is no reason to change a kernel; without ptxas, what is
-faster by less than MODEL_ERROR.
+faster by less than MODEL_ERROR, or a warp alone by less than ALONE_ERROR or VERSION_ERROR.
 
 Cost    a copy, assembly and judgement of each candidate, of about `Launches.most` machine
         instructions in all.
@@ -59,6 +59,8 @@ from nvir.tune.weights import Dealing, KernelLoop, Parts, anchor, kernel_loops, 
 WORSE = 1.03
 TIE = 1.01
 MODEL_ERROR = 1.05  # by which a predicted win has to be larger than nothing
+ALONE_ERROR = 1.1  # the same of a warp alone
+VERSION_ERROR = 1.7  # of a warp alone in a version of a loop: what nine of ten are within
 IN_ORDER = 0.87  # of pairs WORSE apart, in the real order: `benchmarks.tune --model`, half report
 COUNTED = 0.1  # of a loop's iterations: how far those of two candidates may be apart
 MOST = 230_000  # machine instructions of all candidates of a file, or about as many: 8 s
@@ -630,7 +632,7 @@ class _Search:
         an SM: what is not judged (waits of memory, barriers) more warps hide."""
         self.found.refused = [
             (s, why) for s, why in self.found.refused if why != FULL or s not in self.tried]
-        fit = self._eligible()
+        fit = [c for c in self._eligible() if error == 1 or self._is_sure(c)]
         best = min(c.cycles.full for c in fit)
         near = [c for c in fit if c.cycles.full <= best * TIE]
         most = max(c.blocks_per_sm for c in near)
@@ -648,6 +650,15 @@ class _Search:
             attrs.evolve(c, is_pareto=not any(_beats(x, c) for x in fit))
             for c in self.found.candidates
         ]
+
+
+    def _is_sure(self, c: Judged) -> bool:
+        """Whether a predicted warp alone is faster by more than the prediction is wrong. It does
+        not know what guards cost that were branches."""
+        some = [s for _, s in c.settings.loops]
+        error = VERSION_ERROR if any(s.apart or s.vectors for s in some) else ALONE_ERROR
+        gains = c.cycles.one_warp * error <= self.found.candidates[0].cycles.one_warp
+        return c.id == 0 or (gains and not any(s.converted for s in some))
 
 
 def _beats(a: Judged, b: Judged) -> bool:

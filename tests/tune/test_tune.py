@@ -31,7 +31,17 @@ from nvir.tune.candidates import (
     most_trips,
 )
 from nvir.tune.judge import Cycles, KernelTime, kernel_time
-from nvir.tune.search import FULL, WORSE, Judged, KernelTuning, Launches, _Search, tune, tuned
+from nvir.tune.search import (
+    FULL,
+    MODEL_ERROR,
+    WORSE,
+    Judged,
+    KernelTuning,
+    Launches,
+    _Search,
+    tune,
+    tuned,
+)
 from nvir.tune.weights import Dealing, RunWeights, anchor, kernel_loops, once, weights
 from tests.equivalence import same_behaviour
 from tests.gpu.test_launch import Timed
@@ -587,8 +597,29 @@ def test_of_equal_candidates_the_one_of_more_blocks_wins(full: float, chosen: in
     assert found.chosen == chosen
 
 
-def judged(id: int, blocks: int, full: float) -> Judged:
-    return Judged(id, AS_IT_IS, 32, 0, blocks, Cycles(1000.0, full), KernelTime({}, {}, {}), 0, {})
+@pytest.mark.parametrize(("setting", "one_warp", "error", "is_taken"), [
+    (LoopSetting(2), 900.0, MODEL_ERROR, True), (LoopSetting(2), 950.0, MODEL_ERROR, False),
+    (LoopSetting(2), 950.0, 1.0, True),  # by real code
+    (LoopSetting(apart=True), 580.0, MODEL_ERROR, True),
+    (LoopSetting(vectors=True), 600.0, MODEL_ERROR, False),
+    (LoopSetting(converted=True), 100.0, MODEL_ERROR, False),
+])
+def test_a_prediction_is_followed_where_a_warp_alone_gains_more_than_it_is_wrong(
+    setting: LoopSetting, one_warp: float, error: float, is_taken: bool
+):
+    found = KernelTuning("k", [], 128, False, [
+        judged(0, 1, 100.0), judged(1, 1, 90.0, one_warp, Choices((("LOOP", setting),)))])
+    search = object.__new__(_Search)
+    search.found = found
+    search.choose(error)
+    assert found.chosen == is_taken
+
+
+def judged(
+    id: int, blocks: int, full: float, one_warp: float = 1000.0, settings: Choices = AS_IT_IS
+) -> Judged:
+    return Judged(id, settings, 32, 0, blocks, Cycles(one_warp, full), KernelTime({}, {}, {}), 0,
+                  {})
 
 
 @needs_ptxas

@@ -81,9 +81,11 @@ def promised(
 
 
 def _shortest(some: Sequence[Promise]) -> Promise:
-    """Of the fastest the one with least to write."""
+    """Of those about as fast as the fastest the one with least to write, of these that of fewest
+    copies: how ptxas orders the loads of many hangs on what is not foretold."""
     best = min(p.made.cycles.full for p in some)
-    return min((p for p in some if p.made.cycles.full <= best * TIE), key=lambda p: len(p.texts))
+    return min((p for p in some if p.made.cycles.full <= best * WORSE), key=lambda p: (
+        len(p.texts), sum(s.unroll or 1 for _, s in p.candidate.settings.loops)))
 
 
 def _followed(k: KernelTuning, kernel: Function, copies: Mapping[str, int]) -> list[Judged]:

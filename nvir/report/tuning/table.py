@@ -12,7 +12,17 @@ from nvir.report.table import Line, columns, short
 from nvir.report.tuning.advice import advice
 from nvir.sm.occupancy import blocks_text
 from nvir.tune.judge import Cycles
-from nvir.tune.search import FULL, IN_ORDER, MODEL_ERROR, WORSE, Judged, KernelTuning, Tuning
+from nvir.tune.search import (
+    ALONE_ERROR,
+    FULL,
+    IN_ORDER,
+    MODEL_ERROR,
+    VERSION_ERROR,
+    WORSE,
+    Judged,
+    KernelTuning,
+    Tuning,
+)
 from nvir.tune.weights import ASSUMED
 
 if TYPE_CHECKING:
@@ -83,7 +93,9 @@ def tuning_lines(
     if tuning.judge == "model":
         yield (f"predicted: of pairs of candidates over {100 * WORSE - 100:.0f} % apart "
                f"{100 * IN_ORDER:.0f} % are in the order of the real code; what is less than "
-               f"{100 * MODEL_ERROR - 100:.0f} % faster is not taken"), "dim"
+               f"{100 * MODEL_ERROR - 100:.0f} % faster is not taken, nor what one warp is "
+               f"less than {100 * ALONE_ERROR - 100:.0f} % faster by, in a version "
+               f"{100 * VERSION_ERROR - 100:.0f} %"), "dim"
     yield ("spills: bytes a thread; one warp, full: cycles of a warp alone and at full occupancy "
            "(times those of the kernel as it is)"), "dim"
     for k in tuning.kernels:
