@@ -10,9 +10,9 @@ machine code says clearly what ptxas did, and on how many of those ptxas did the
     unrolling   the same action and factor, read from the copies of the loop's own operations
     hoisting    whether anything invariant left the loop; clear where the depth of an instruction
                 that could leave shows in the machine code (instances 0 and 1, one after the other)
-    pipelining  whether a load of the loop stands both ahead of the machine loop and in it, of
-                loops that ptxas did not unroll; by default, and as the notes' table of pipes
-                (GAP-22) and their check (GAP-23) stand
+    pipelining  whether a load ahead of the machine loop brings into it what a load in it gives
+                the next iteration, of loops that ptxas did not unroll; by default, and as the
+                notes' table of pipes (GAP-22) and their check (GAP-23) stand
 
 A last table says how often a step said one thing and ptxas did another, with the loop of the
 shortest name that shows it.
@@ -26,7 +26,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,8 @@ from nvir.passes.knobs import Knobs
 from nvir.passes.loop.unroll import loop_unroll
 from nvir.passes.registry import all_passes
 from nvir.passes.remarks import Remark
+from nvir.report.explain.noted import loads_ahead
+from nvir.sm.body import MachineBody
 from nvir.toolchain import SassInstruction
 
 CLEAN = "copy-prop,dce"
@@ -96,7 +98,8 @@ def judge(path: Path, arches: Sequence[str], done: set[str]) -> dict[str, list[J
     out = {}
     for arch, cubin in cubins.items() if loops else ():
         code = toolchain.disassemble(cubin, live=False, lines="ptx")
-        real = {name: Machine(code.get(name, [])) for name in {n.function for n in loops}}
+        names = {n.function for n in loops}
+        real = {name: Machine(name, code.get(name, []), arch) for name in names}
         out[arch] = [j for n in loops for j in beside(n, path.name, real[n.function])]
     return out
 
@@ -133,7 +136,8 @@ class Machine:
     for warps that arrive apart. That is no copy of the loop's body; it has no name here.
     """
 
-    def __init__(self, sass: Sequence[SassInstruction]) -> None:
+    def __init__(self, name: str, sass: Sequence[SassInstruction], arch: str) -> None:
+        self.body = toolchain.body_of(name, sass, arch)
         self.places = sass_loops(sass)
         apart = {k - 1 for k, i in enumerate(sass) if i.name == "ENDCOLLECTIVE"}
         self.at = [("" if k in apart else i.name, i.line[1] if i.line else 0)
@@ -145,7 +149,7 @@ def beside(n: Noted, file: str, m: Machine) -> list[Judged]:
     """What is noted of a loop beside what ptxas made of it."""
     action = word(unroll_agreement._factor_of_lines(n.loop, m.at, m.places))
     real = {"unrolling": action, "hoisting": hoisted(n.loop, m.seen)}
-    ahead = pipelined(n.loop, m.at, m.places) if n.loop.is_innermost and action == "none" else None
+    ahead = pipelined(n.loop, m.body) if n.loop.is_innermost and action == "none" else None
     real |= dict.fromkeys(PIPELINES, ahead)
     where = f"{file}:{n.function}:{n.loop.header.name}"
     return [Judged(where, p, step, said, real[p]) for p, (step, said) in n.decided.items()]
@@ -237,21 +241,10 @@ def pipelining(told: Sequence[Remark]) -> tuple[str, str]:
     return "not asked", "stays"
 
 
-def pipelined(
-    loop: Loop, at: Sequence[tuple[str, int]], places: Iterable[frozenset[int]]
-) -> str | None:
-    """Whether a load of the loop is in the machine loop and ahead of it; None without a load."""
-    lines = {
-        i.line for b in loop.blocks for i in b
-        if i.line and i.form.reads and i.form.n_results and i.form.space in ("global", "shared", "")
-    }
-    own = [k for k, (name, line) in enumerate(at) if line in lines and name.startswith("LD")]
-    best = max(places, key=lambda p: sum(k in p for k in own), default=frozenset())
-    inside = {at[k][1] for k in own if k in best}
-    if not inside:
-        return None
-    ahead = {at[k][1] for k in own if k < min(best)}
-    return "pipelined" if inside & ahead else "stays"
+def pipelined(loop: Loop, body: MachineBody) -> str | None:
+    """Whether what a load ahead of the machine loop gives is read in it; None without a load."""
+    found = loads_ahead(loop, body)
+    return None if found is None else "pipelined" if found[1] else "stays"
 
 
 def tables(results: Mapping[str, Sequence[Judged]], misses: bool = False) -> list[str]:

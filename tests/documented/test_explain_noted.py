@@ -10,7 +10,9 @@ from click.testing import CliRunner
 
 import nvir
 from nvir.cli import main
-from nvir.report.explain.noted import one_a_line
+from nvir.ir.loops import natural_loops
+from nvir.report.explain.noted import loads_ahead, one_a_line
+from nvir.sm.body import BodyBlock, BodyInstruction, MachineBody, Span
 from tests.documented.test_steps import KERNEL
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -351,3 +353,50 @@ def test_hoists_are_compared_on_the_loop_as_it_is_written(tmp_path):
     assert {x.partition(" of ")[2] for x in told.values()} == {
         "1 invariant lines stand outside of the loop"}
     assert told["noted"][0] == "1"
+
+
+ROLLED = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a) {
+.reg .pred %p<2>; .reg .b32 %r<3>; .reg .b64 %d<2>;
+ld.param.u64 %d1, [a]; mov.u32 %r1, 0;
+L:
+ld.global.u32 %r2, [%d1];
+st.global.u32 [%d1+4], %r2;
+add.s32 %r1, %r1, 1; setp.lt.s32 %p1, %r1, 9; @%p1 bra L;
+ret; }
+"""
+KERNEL_OF = ["STG R0", "LDG R0 R2", "BRA"]  # it stores what the iteration before loaded
+
+
+@pytest.mark.parametrize(("ahead", "kernel", "pipelined"), [
+    (["LDG R0 R2"], KERNEL_OF, True),
+    (["LDG R4 R2", "MOV R0 R4"], KERNEL_OF, True),
+    (["@LDG R0 R2"], KERNEL_OF, True),
+    (["LDG R0 R2", "FADD R7 R0"], ["LDG R0 R2", "STG R0", "BRA"], False),  # an iteration, peeled
+    (["LDG R4 R2", "FADD R0 R4"], KERNEL_OF, False),
+    (["LDG R0 R2", "MOV R0 R5"], KERNEL_OF, False),
+    (["LDC R0"], KERNEL_OF, False),
+], ids=["carried", "moved", "guarded", "peeled", "used", "lost", "address"])
+def test_a_load_is_pipelined_where_the_loop_reads_what_was_loaded_ahead(ahead, kernel, pipelined):
+    function = nvir.read_ptx(ROLLED).functions[0]
+    function.analyze_cfg()
+    blocks = [BodyBlock(0), BodyBlock(1), BodyBlock(2)]
+    for block, texts in zip(blocks, (ahead, kernel, ["EXIT"]), strict=True):
+        for text in texts:
+            name, *at = text.removeprefix("@").split()
+            spans = [Span("R", int(r[1:]), 1) for r in at]
+            made = 0 if name in ("STG", "BRA") else 1
+            block.instructions.append(BodyInstruction(
+                name, spans[:made], spans[made:], line=9 if name == "STG" else 8,
+                guard=Span("P", 0, 1) if text[0] == "@" else None))
+    blocks[0].succs, blocks[1].succs = [1], [1, 2]
+    found = loads_ahead(natural_loops(function)[0], MachineBody("k", "sm_80", blocks, source="x"))
+    assert found == ({8}, {8} if pipelined else set())
+
+
+@pytest.mark.oracle
+def test_what_nothing_reads_has_no_loop_to_leave(tmp_path):
+    (tmp_path / "k.ptx").write_text(INVARIANT.replace("add.u32 %r3, %r3, %r20;", ""))
+    assert not any("lines" in x for x in compared_hoists(tmp_path / "k.ptx", "L").values())

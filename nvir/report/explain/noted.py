@@ -24,6 +24,7 @@ import attrs
 from nvir.ir.clone import clone_module
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
+from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop, natural_loops
 from nvir.ir.module import Module
 from nvir.ir.text.trace import Trace, TraceEvent, note
@@ -32,12 +33,13 @@ from nvir.passes.knobs import POLICIES, Knobs, Policy
 from nvir.ptx import print_ptx, read_ptx
 from nvir.report.bodies import work
 from nvir.report.explain.decisions import Decision, LoopDecisions, loop_steps, summary
-from nvir.report.real import access_lines, accesses_of, machine_copies
-from nvir.sm.body import MachineBody
+from nvir.report.real import accesses_of, machine_copies
+from nvir.sm.body import MachineBody, register_bits
 from nvir.sm.profile import Profile
 
 HOISTS = "loop-simplify,licm<id=0>,licm<id=1>,licm<id=2>,licm<id=3>"
 LITERAL = "loop-pipeline<classes;noted-check>"  # GAP-22 and GAP-23 as they stand
+LOADS = ("LD", "LDG", "LDS", "LDSM")
 TRACED = {"loop-unroll": "unrolling", "licm": "hoisting", "loop-pipeline": "pipelining"}
 
 
@@ -169,7 +171,7 @@ def compare(
         for policy in POLICIES:
             said[policy]["hoisting"] = _left(lines, _inside(loop, module, policy, machine))
     done = {} if real is None else {
-        "unrolling": _copies(loop, *real), "pipelining": _ahead(loop, *real),
+        "unrolling": _copies(loop, *real), "pipelining": _ahead(loop, real[0]),
         "hoisting": _left_machine(loop, seen, real[0]),
     }
     return tuple(
@@ -183,13 +185,17 @@ def _left(lines: set[int], inside: set[int]) -> str:
 
 
 def _invariant_lines(loop: Loop) -> set[int]:
-    """The lines of what may leave a loop as it is written."""
+    """The lines of what may leave a loop as it is written; what nothing reads has none to leave."""
     from nvir.analysis.hoisting.nest import Nest
     from nvir.analysis.hoisting.region import survey
 
     nest = Nest(loop.header.function)
     mine = next(x for x in nest.loops if x.header is loop.header)
-    return {i.line for i in survey(mine, nest).invariant if i.line}
+    found, dead = survey(mine, nest).invariant, set[Instruction]()
+    for i in reversed(found):
+        if all(u in dead for r in i.results for u in r.users):
+            dead.add(i)
+    return {i.line for i in found if i.line and i not in dead}
 
 
 def _inside(loop: Loop, module: Module, policy: Policy, machine: Profile) -> set[int]:
@@ -297,14 +303,37 @@ def _deepest(body: MachineBody) -> dict[int, int]:
     return depth
 
 
-def _ahead(loop: Loop, body: MachineBody, machine: Profile) -> str | None:
-    lines = {i.line for i in accesses_of(loop) if i.form.reads}
-    own = access_lines(body, machine, lines)
+def loads_ahead(loop: Loop, body: MachineBody) -> tuple[set[int], set[int]] | None:
+    """The lines of a loop's loads in its machine loop, and of these that are pipelined: what a
+    load ahead of the machine loop gives is read in it. What is read ahead alone, by a copy of the
+    body, is a peeled iteration's. None where no load is there."""
+    lines = {i.line for i in accesses_of(loop) if i.form.reads and i.form.n_results}
+    own = [(i, b.index) for b in body.blocks for i in b.instructions
+           if i.line in lines and i.family in LOADS]
     kernel = max(body.loops, key=lambda x: sum(b in x.blocks for _, b in own), default=None)
-    inside = {n for n, b in own if kernel is not None and b in kernel.blocks}
+    inside = {i.line for i, b in own if kernel is not None and b in kernel.blocks}
     if kernel is None or not inside:
         return None
-    ahead = inside & {n for n, b in own if b < min(kernel.blocks)}
+    needed = killed = 0
+    for i in body.loop_instructions(kernel):
+        needed |= register_bits(i.reads) & ~killed
+        killed |= register_bits(i.writes) if i.guard is None else 0
+    held = dict.fromkeys(inside, 0)  # line → the registers that hold what it loaded
+    loads = {i for i, _ in own}
+    for i in (i for b in body.blocks[:min(kernel.blocks)] for i in b.instructions):
+        read, written = register_bits(i.reads), register_bits(i.writes)
+        for n, bits in held.items():
+            kept = bits & ~written if i.guard is None else bits
+            brings = i.line == n if i in loads else work(i) == "MOV" and bool(bits & read)
+            held[n] = kept | written if brings else kept
+    return inside, {n for n, bits in held.items() if bits & needed}
+
+
+def _ahead(loop: Loop, body: MachineBody) -> str | None:
+    found = loads_ahead(loop, body)
+    if found is None:
+        return None
+    inside, ahead = found
     return f"{len(ahead)} of {len(inside)} loads stand ahead of the loop too"
 
 
