@@ -129,11 +129,11 @@ def _in_order(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obs
     note("SWP-16", "2 divergent exit", "lanes leave in iterations of their own: each passes the "
          "guards by its own count" if parts
          else "all lanes leave together", loop=loop, divergent=parts)
-    against = feasible(loop.header, parts=parts, together=True).obstacle
-    if against is None:
-        against = flags(body, FLAGS_FROM if ctx.options is None else ctx.options.optimize).obstacle
-    if against is None and ctx.options is not None and ctx.options.noted_check:
-        against = noted_check(classes, ctx.profile).obstacle
+    optimize = FLAGS_FROM if ctx.options is None else ctx.options.optimize
+    more = [lambda: flags(body, optimize)]
+    if ctx.options is not None and ctx.options.noted_check:
+        more.append(lambda: noted_check(classes, ctx.profile))
+    against = feasible(loop.header, parts=parts, together=True, more=more).obstacle
     if against is not None:
         return against
     plain = loop_graph(loop, ctx.profile, level=level)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 import nvir
@@ -31,6 +33,7 @@ from nvir.passes.policies import PipelineSlots
 from nvir.sm.latency import GLOBAL, SKIP, pipe_of_class, register_class_latency
 from nvir.sm.loopgraph import loop_graph
 from nvir.sm.profile import profile
+from tests.pipeline_loops import outcome, random_loop
 
 HEADER = """.version 8.0
 .target sm_80
@@ -151,7 +154,7 @@ def test_the_steps_run_in_order_and_each_reads_the_one_before():
     rows = list(dict.fromkeys(e.step for e in trace if e.step[0].isdigit()))
     assert rows == ["0 VerifyStride", "1 wrapper: the opcode changed", "1 annotate", "1 class",
                     "1 family", "1 class of a register", "1 no family", "1 meaning",
-                    "1 classes of operands 0 and 1", "2 divergent exit", "2 feasibility", "2 flags",
+                    "1 classes of operands 0 and 1", "2 divergent exit", "2 flags", "2 feasibility",
                     "3 class to pipe", "3 stall", "3 graph", "4 RecMII", "4 widths", "4 ResMII",
                     "4 MII", "5 slots"]
     (event,) = trace.of("SWP-08")
@@ -258,6 +261,36 @@ def test_the_noted_check_is_asked_for():
 
     assert told("<noted-check>") == ["NotPipelinedUnlike"]
     assert told("") == ["Scheduled"]
+
+
+@pytest.mark.seed("SWP-04", "SWP-06")
+@pytest.mark.parametrize(("noted", "code"), [(True, "REJECT (60)"), (False, "ACCEPT (130)")])
+def test_the_check_is_one_with_one_code(noted, code):
+    option = "<noted-check>" if noted else ""
+    with Trace() as trace:
+        nvir.run_passes(nvir.read_ptx(text_of(SUM)), f"loop-pipeline{option}", policy="documented")
+    assert [e.outcome["code"] for e in (*trace.of("SWP-04"), *trace.of("SWP-06"))] == (
+        [code, code] if noted else [code])
+
+
+@pytest.mark.seed("SWP-19", "SWP-15")
+def test_a_loop_without_far_loads_takes_the_steps_and_does_the_same():
+    """As under no other policy; random bodies, 0 to 29 iterations in lanes of one warp."""
+    made = 0
+    for seed in range(30):
+        before, loop = random_loop(random.Random(seed)).split("L:\n")
+        kept = [x for x in loop.splitlines() if "ld.global" not in x]
+        text = before + "L:\n" + "\n".join(kept)
+        if "%r52" in text:
+            continue
+        module = nvir.read_ptx(text)
+        told = [r.name for r in nvir.run_passes(module, "loop-pipeline", policy="documented")]
+        assert told != ["NotPipelinedNoLoad"]
+        made += told == ["Scheduled"]
+        assert outcome(module, 1) == outcome(nvir.read_ptx(text), 1), seed
+    assert made > 5
+    told = nvir.run_passes(nvir.read_ptx(text), "loop-pipeline")
+    assert [r.name for r in told] == ["NotPipelinedNoLoad"]
 
 
 @pytest.mark.seed("LAT-06", "GAP-24")

@@ -112,8 +112,12 @@ def check(i: Instruction, *, parts: bool = True, together: bool = False) -> Find
 
 
 @step("SWP-04", "2 feasibility", "block", "parts", "together")
-def feasible(block: Block, *, parts: bool, together: bool = False) -> Finding:
-    """130, or 60 with the first instruction of a body that rejects it, and the reason."""
+def feasible(
+    block: Block, *, parts: bool, together: bool = False,
+    more: Iterable[Callable[[], Finding]] = (),
+) -> Finding:
+    """130, or 60 with the first instruction of a body that rejects it, and the reason. `more` is
+    what a policy asks of the body behind that."""
     for i in block:
         if i is block.last:
             continue
@@ -123,7 +127,8 @@ def feasible(block: Block, *, parts: bool, together: bool = False) -> Finding:
             if found.reason is Obstacle.BARRIER:
                 note("SWP-17", "2 barrier", "crosses no stage: rejected", instruction=i)
             return attrs.evolve(found, what=i.form.spelling)
-    return Finding(Feasibility.ACCEPT)
+    asked = (ask() for ask in more)
+    return next((found for found in asked if found.reason is not None), Finding(Feasibility.ACCEPT))
 
 
 @attrs.frozen

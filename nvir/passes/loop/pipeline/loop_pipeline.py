@@ -328,9 +328,9 @@ class _Pipeliner:
             return Obstacle.SEVERAL_BLOCKS, ""
         if NOUNROLL in header.pragmas and not self.ctx.knob("OkToPipelineNoUnroll"):
             return Obstacle.PRAGMA, ""
-        why = None
-        if contents:
-            why = feasible(header, parts=self._parts(loop)).obstacle or self._uncopied(loop)
+        if not contents:
+            return None
+        why = feasible(header, parts=self._parts(loop)).obstacle or self._uncopied(loop)
         if why is not None:
             return why
         textures = self._textures(header)
