@@ -11,7 +11,7 @@ from nvir.analysis.analyses import Analyses
 from nvir.ptx import print_ptx, read_ptx
 from nvir.report.tuning.advice import copies_of
 from nvir.report.tuning.nvcc_form import NvccForm, nvcc_form
-from nvir.report.tuning.promised import promised
+from nvir.report.tuning.promised import _follows, promised
 from nvir.sm.profile import profile
 from nvir.tune.candidates import Choices, LoopSetting, context, most_trips
 from nvir.tune.search import Launches, tune
@@ -134,6 +134,20 @@ def test_a_sum_beside_inline_assembly_is_not_foretold(store: str, is_made: bool)
     load = ("ld.global.f32 %f2, [%rd1+OFFSET];\n// begin inline asm\nneg.f32 %f2, %f2;\n"
             "// end inline asm\n")
     assert (made(unrolled(load, store), APART, "MAIN", 4) is not None) == is_made
+
+
+@pytest.mark.parametrize(("indices", "setting", "follows"), [
+    (3, LoopSetting(2), False), (2, LoopSetting(2), True), (3, APART, True),
+])
+def test_no_factor_is_foretold_of_copies_with_an_index_each(
+    indices: int, setting: LoopSetting, follows: bool
+) -> None:
+    steps = "".join(f"add.s32 %r{n}, %r{n}, %r1;" for n in range(4, 4 + indices))
+    text = unrolled().replace("add.s64 %rd1, %rd1, 16;", f"add.s64 %rd1, %rd1, 16; {steps}")
+    kernel = read_ptx(text.replace("MAIN:", "mov.u32 %r4, 0; mov.u32 %r5, 0; mov.u32 %r6, 0;\n"
+                                   "MAIN:", 1))["k"]
+    kernel.analyze_cfg()
+    assert _follows(setting, Analyses.of(kernel).loops[0], 4) == follows
 
 
 def test_what_counts_up_to_zero_is_a_rest_too() -> None:

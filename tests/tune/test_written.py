@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from nvir.ir.errors import NvirError
 from nvir.ptx import read_ptx
-from nvir.report.tuning.written import rounds, same_code, turn
+from nvir.report.explain.trials import Trials
+from nvir.report.tuning.written import rounds, same_code, tried, turn
 from nvir.tune.candidates import Choices, LoopSetting
-from nvir.tune.search import KernelTuning
+from nvir.tune.search import Judged, KernelTuning, Launches, Tuning
 from nvir.tune.weights import KernelLoop
 from tests.analysis.test_source_loops import HEAD, body
-from tests.tune.test_tune import UNKNOWN
+from tests.tune.test_tune import SM_80, UNKNOWN, judged
 
 TEXT = UNKNOWN.replace(".address_size 64", ".address_size 64\n.file 1 \"dir/k.cu\"").replace(
     "  ld.global.f32 %f2", "  .loc 1 17 3\n  ld.global.f32 %f2")
@@ -73,6 +75,28 @@ def test_a_version_runs_as_often_as_it_did_not_as_the_loop_of_copies(trips: int,
              for name, n, copies in (("A", 64, 4), ("B", trips, 1), ("I", 8, 1))]
     k = KernelTuning("k", loops, 256, True)
     assert rounds(k, module, module) == {"A": 64.0, "B": expected, "I": 8.0}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_round_that_ptxas_does_not_end_says_nothing(
+    fails: bool, monkeypatch: pytest.MonkeyPatch
+):
+    module, asked = read_ptx(TEXT), []
+    module["k"].analyze_cfg()
+    fast = judged(1, 1, 90.0, settings=Choices((("LOOP", LoopSetting(4)),)))
+    k = KernelTuning("k", [], 256, True, [judged(0, 1, 100.0), fast])
+    found = Tuning("sass", "sm_80", "l2", [k], 0)
+    source = ["for (;;)"] * 30
+    trials = Trials(module, "sm_80", SM_80, 0, "k.cu", source, lambda x: asked.append(x) or module)
+
+    def judge(*args: object) -> dict[str, Judged]:
+        if fails:
+            raise NvirError("ptxas did not end within 120 s")
+        return {"k": fast}
+
+    monkeypatch.setattr("nvir.report.tuning.written.as_written", judge)
+    assert list(tried(found, trials, Launches())) == ([] if fails else ["k"])
+    assert asked
 
 
 def scaled(step: str = "1", address: str = "%r1", places: str = "") -> str:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
-from nvir.analysis.induction import trip_count
+from nvir.analysis.induction import induction_variables, trip_count
 from nvir.ir.clone import clone_module
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
@@ -104,6 +104,10 @@ def _follows(s: LoopSetting, loop: Loop, copies: int) -> bool:
     """Whether nvcc makes of a pragma what a pass makes of the loop."""
     if s.depth or s.converted or s.vectors or not copies:
         return False
+    indices = sum(v.kind == "int" and not isinstance(v.step, int)
+                  for v in induction_variables(loop))
+    if s.unroll not in (None, 1) and indices >= copies - 1 > 1:
+        return False  # each copy has an index of its own: of more copies nvcc makes more of them
     trip = trip_count(loop)
     counted = len(loop.exits) == 1 and (  # nvcc counts what it has made several copies of
         copies > 1 or (trip is not None and isinstance(trip.variable.step, int)))

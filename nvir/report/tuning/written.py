@@ -16,6 +16,7 @@ import attrs
 
 from nvir.analysis.places import SourceLines
 from nvir.analysis.source_loops import source_loops
+from nvir.ir.errors import NvirError
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
 from nvir.report.explain.trials import (
@@ -57,7 +58,11 @@ def tried(found: Tuning, trials: Trials, request: Launches) -> dict[str, Written
         changed = trials.recompile(lines) if taken and trials.recompile is not None else None
         if changed is None:
             continue
-        for name, made in as_written(taken, changed, trials, request).items():
+        try:
+            judged = as_written(taken, changed, trials, request)
+        except NvirError:  # ptxas refuses it, or does not end in time
+            continue
+        for name, made in judged.items():
             k, settings = some[name]
             texts = advice(trials.module, name, settings, k.block,
                            parameter_names(trials.source, name))
