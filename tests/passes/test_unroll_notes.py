@@ -472,6 +472,10 @@ def test_inner_blocks_that_stay_are_those_of_loops_with_the_pragma():
     ]
     assert costs[0] - costs[1] == 4
     assert scan(natural_loops(kernel(loop(MAD)))[0]).inner_nounroll == 0
+    for pragma, stay in (("", 0), (NOUNROLL, 1)):  # not what unrolling has marked before
+        with Trace() as trace:
+            run(loop(loop(MAD, "%r1", "M", "%r6", pragma), "%r1"), UnrollInstLimit=0)
+        assert [e.inputs["inner_nounroll"] for e in trace.of("UNR-14") if e.at == "L"] == [stay]
 
 
 @pytest.mark.seed("UNR-15", "KNB-29")

@@ -258,7 +258,6 @@ def nounroll(
 ) -> str:
     """Step D: why the loop must stay, or ""."""
     header, function = loop.header, loop.header.function
-    module = function.module
     first = (header.first, next((i for i in header if not i.form.is_phi), None))
     if not rules.enabled:
         return "knob LoopUnroll is off"
@@ -266,7 +265,7 @@ def nounroll(
         return refused[0].text(refused[1])
     if tied.convergent is not None and tied.within:
         return f"{tied.convergent.form.spelling} ties the lanes of a warp together"
-    if has_pragma(loop) or (module is not None and "nounroll" in module.pragmas):
+    if has_pragma(loop):  # that of a module keeps the pass from running at all
         return '.pragma "nounroll"'
     if any("nounroll" in function.marks.get(i, ()) for i in first if i is not None):
         return "the header's first instruction is marked nounroll"
