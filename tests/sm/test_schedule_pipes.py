@@ -479,8 +479,9 @@ def test_turns_on_a_pipe_prove_an_interval() -> None:
 
 @solver
 def test_what_turns_rule_out_has_no_schedule() -> None:
-    """Recurrences in which several operations of one pipe run side by side."""
-    ruled_out = 0
+    """Recurrences in which several operations of one pipe run side by side: an interval out of
+    reach has no schedule, and none below; one with a schedule, and those above, are in reach."""
+    ruled_out = at_once = 0
     for seed in range(60):
         rng = random.Random(seed)
         size = rng.randrange(4, 8)
@@ -498,4 +499,11 @@ def test_what_turns_rule_out_has_no_schedule() -> None:
             assert solve(graph, ii, 5.0)[0] is False
             ruled_out += 1
             ii += 1
+        while not solve(graph, ii, 5.0)[0]:
+            ii += 1
+        at_once += turns(graph, ii - 1, ring=False) is None and ii - 1 > minimum_ii(graph).mii
+        for feasible in range(ii, ii + 4):
+            for ring in (False, True):
+                assert turns(graph, feasible, ring) is not None
     assert ruled_out > 20
+    assert at_once > 3

@@ -34,7 +34,7 @@ def on_pipes(
     """Operations on one of the pipes that letters name, each of one unit, busy for some cycles."""
     return DependenceGraph(
         [None] * len(pipes), edges, pipes=[tuple(p) for p in pipes], intervals=[busy] * len(pipes),
-        pipe_units={"A": 1, "B": 1},
+        pipe_units={"A": 1, "B": 1, "C": 1},
     )
 
 
@@ -116,6 +116,24 @@ def test_parts_say_what_the_whole_model_says() -> None:
             assert not found or not check_schedule(graph, ii, times, chosen)
             said.add(found)
     assert said == {True, False}
+
+
+def test_turns_of_many_stores_that_wait_for_loads() -> None:
+    """Nine times two loads of 4 cycles in turn and a store: 48 cycles each, where paths ask 41."""
+    edges = []
+    for store in range(2, 27, 3):
+        edges += [(load, store, 40, 0) for load in (store - 2, store - 1)]
+        edges += [(store, (store + k) % 27, 1, store // 26) for k in (1, 2)]
+    graph = on_pipes(edges, "A" * 27, 4)
+    assert minimum_ii(graph).mii == 9 * 41
+    for ring in (False, True):
+        assert turns(graph, 9 * 48 - 1, ring) is None
+        assert turns(graph, 9 * 48, ring) is not None
+    made = modulo_schedule(graph, solver="none")
+    assert made.ii == made.lower_bound == 9 * 48
+    wide = on_pipes(edges, "ABC" * 9, 4)  # near miss: nobody waits for a turn
+    assert turns(wide, 9 * 41) is not None
+    assert modulo_schedule(wide, solver="none").ii == 9 * 41
 
 
 STEPS = ((0, 1, 6, 0), (1, 0, 6, 1))

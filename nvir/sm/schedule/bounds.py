@@ -21,21 +21,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from operator import itemgetter
+from typing import Any
 
 from nvir.sm.graph import DependenceGraph
 from nvir.sm.schedule.core import Component, CoreGroup, Matrix
 from nvir.sm.schedule.live_bound import NEVER, distances
 
 ROUNDS = 12
+FEW = 2
+"""Rounds of turns that are not taken modulo an interval: those that are come after them."""
 ENOUGH = 100_000
 """Work after which no further round is begun: the first finds nearly all."""
 WIDE = 24
 """Operations from which numpy closes a matrix faster than lists do."""
 SAFE = 1 << 40
 """Gaps below this cannot overflow 64 bits before a positive cycle is seen."""
-FEW = 24
-"""Operations of recurrences up to which all ways between them are lengthened by turns on pipes."""
 LARGEST = 128
 """Operations beyond which a recurrence is left to the search: a round is cubic."""
 
@@ -73,36 +73,40 @@ def tighten(group: CoreGroup, ii: int) -> tuple[bool, int]:
     return True, work
 
 
-def turns(graph: DependenceGraph, ii: int) -> Matrix | None:
+def turns(graph: DependenceGraph, ii: int, ring: bool = True) -> Matrix | None:
     """The least cycles between operations, with their turns; None where pipes rule `ii` out.
 
     Operations of one unit that have to run after i and before j take turns there, each for as
     long as it keeps the unit busy; what that adds to the way from i to j lengthens other ways.
+
+    ring    whether turns are taken modulo `ii`. Without it only operations that an edge joins wait
+            for each other across iterations, and None rules all smaller intervals out as well: a
+            schedule that meets the rest meets it at larger intervals too.
     """
-    found = distances(graph, ii)
-    if found is None:
+    import numpy as np
+
+    gap = distances(graph, ii)
+    if gap is None:
         return None
-    gap: Matrix = found.tolist()
-    span = range(len(gap))
-    joined = [(i, j) for i in span for j in span if min(gap[i][j], gap[j][i]) > NEVER // 2]
-    ways = joined if len(gap) <= FEW else [(i, i) for i in span]
-    units = takers_of(graph)
-    for _ in range(ROUNDS):
-        longer = [
-            (i, j, room) for takers in units for i, j in ways
-            if (room := _turns(gap, takers, i, j)) > gap[i][j]
-        ] + [
-            (i, j, room) for takers in units for i, j in joined
-            if i != j and i in takers and j in takers
-            and (room := _side_by_side(gap[i][j], takers[i], takers[j], ii)) > gap[i][j]
-        ]
-        if not longer:
-            return gap
-        for i, j, room in longer:
-            gap[i][j] = max(gap[i][j], room)
-        if not close(gap):
-            return None
-    return gap
+    joined = np.minimum(gap, gap.T) > NEVER // 2
+    units = sorted(takers_of(graph), key=len)
+    if not ring:  # cycles of issue slots are many and say little: they come after as well
+        units = [takers for takers in units if max(takers.values()) > 1] or units
+    for src, dst, latency, distance in graph.edges:
+        for takers in units:
+            if src in takers and latency > -takers.get(dst, -latency):
+                gap[src, dst] = max(gap[src, dst], takers[src] - distance * ii)
+    for _ in range(ROUNDS if ring else FEW):
+        before = gap.copy()
+        for takers in units:
+            _side_by_side(gap, joined, takers, ii if ring else None)
+            _take_turns(gap, joined, takers)
+            if not _closed(gap):
+                return None
+        if np.array_equal(before, gap):
+            break
+    found: Matrix = gap.tolist()
+    return found
 
 
 def takers_of(graph: DependenceGraph) -> list[dict[int, int]]:
@@ -116,29 +120,44 @@ def takers_of(graph: DependenceGraph) -> list[dict[int, int]]:
     return list(found.values())
 
 
-def _side_by_side(gap: int, first: int, second: int, ii: int) -> int:
-    """`gap` between two operations of a unit, longer where they would overlap, modulo `ii`."""
-    apart = gap % ii
-    if apart < first:
-        return gap + first - apart
-    return gap + ii - apart + first if apart > ii - second else gap
+def _side_by_side(gap: Any, joined: Any, takers: Mapping[int, int], ii: int | None) -> None:
+    """Lengthens ways between two operations of a unit that would overlap, modulo `ii` if given."""
+    import numpy as np
+
+    here, busy = np.array([*takers]), np.array([*takers.values()])
+    there = np.ix_(here, here)
+    ways, first = gap[there], busy[:, None]
+    if ii is None:
+        lack = np.where((ways > -busy) & (ways < first), first - ways, 0)
+    else:
+        apart = ways % ii
+        lack = np.where(apart < first, first - apart,
+                        np.where(apart > ii - busy, ii - apart + first, 0))
+    np.fill_diagonal(lack, 0)
+    gap[there] = ways + np.where(joined[there], lack, 0)
 
 
-def _turns(gap: Matrix, takers: Mapping[int, int], i: int, j: int) -> int:
-    """The least t(j) - t(i) that lets those between them have their turns on a unit."""
-    away = gap[i]
-    tasks = sorted(
-        (gap[n][j], away[n], cycles) for n, cycles in takers.items()
-        if away[n] > NEVER // 2 and gap[n][j] > NEVER // 2
-    )
-    best = away[j]
-    for k, (tail, _, _) in enumerate(tasks):
-        busy = longest = 0
-        for _, head, cycles in sorted(tasks[k:], key=itemgetter(1), reverse=True):
-            busy += cycles
-            longest = max(longest, cycles)
-            best = max(best, head + busy - longest + tail)
-    return best
+def _take_turns(gap: Any, joined: Any, takers: Mapping[int, int]) -> None:
+    """Lengthens ways by the turns of those between their ends on a unit.
+
+    An operation counts only where it can make the way longer together with all that count.
+    """
+    import numpy as np
+
+    here, busy = np.array([*takers]), np.array([*takers.values()])[:, None]
+    for i, (ahead, behind) in enumerate(zip(gap[:, here].copy(), joined, strict=True)):
+        through = ahead[:, None] + gap[here] - busy
+        counts, before = behind & (through > NEVER // 2), 0
+        while (left := int(counts.sum())) != before:
+            before = left
+            counts &= through + (busy * counts).sum(axis=0) > gap[i]
+        rows, columns = np.flatnonzero(counts.any(axis=1)), np.flatnonzero(counts.any(axis=0))
+        rows = rows[np.argsort(-ahead[rows])]
+        tail = np.where(counts, through - ahead[:, None], 2 * NEVER)[np.ix_(rows, columns)]
+        for least in tail:  # those who have at least so far to go, the nearest last
+            turn = np.cumsum(busy[rows] * (tail >= least), axis=0) + ahead[rows, None]
+            longest = (turn + np.where(tail >= least, least, 2 * NEVER)).max(axis=0)
+            gap[i, columns] = np.maximum(gap[i, columns], longest)
 
 
 class _Packing:
@@ -259,11 +278,19 @@ def _close_wide(gap: Matrix) -> bool:
     import numpy as np
 
     paths = np.array(gap, dtype=np.int64)
-    for k in range(len(gap)):
+    feasible = _closed(paths)
+    gap[:] = paths.tolist()
+    return feasible
+
+
+def _closed(paths: Any) -> bool:
+    """Composes gaps of an array of numpy until nothing changes; False for a positive cycle."""
+    import numpy as np
+
+    for k in range(len(paths)):
         np.maximum(paths, paths[:, k, None] + paths[k], out=paths)
         if paths[k, k] > 0:
             return False
-    gap[:] = paths.tolist()
     return bool((paths.diagonal() <= 0).all())
 
 

@@ -43,7 +43,7 @@ LEARNING = 250
 """Operations up to which failed attempts are repeated with what they learnt,"""
 ROUNDS = 4
 """so many times each way."""
-CROWDED = 64
+CROWDED = 144
 """Operations of recurrences up to which their turns on pipes are counted."""
 FIRST = 1000
 """By how much a cycle on a pipe is more urgent than one of a path, where slots are dealt out."""
@@ -204,10 +204,22 @@ class IntervalSearch:
         core = [n for members in self.graph.recurrences() for n in members]
         if self.quick or len(core) > CROWDED:
             return False
-        inner = self.graph.part(core)
+        inner, high, step = self.graph.part(core), self.mii, 1
+        if turns(inner, high) is not None:
+            return False
+        low = high + 1  # all below are impossible
+        while turns(inner, high := high + step, ring=False) is None:
+            low, step = high + 1, 2 * step
+        while low < high:
+            middle = (low + high) // 2
+            if turns(inner, middle, ring=False) is None:
+                low = middle + 1
+            else:
+                high = middle
+        self._impossible.update(range(self.mii, low))
         while turns(inner, self.lower_bound) is None:
             self._impossible.add(self.lower_bound)
-        return self.lower_bound > self.mii
+        return True
 
     def _step(self, ii: int, tries: int) -> int:
         """How far the next interval is: with pipes the steps grow from the first."""
