@@ -191,6 +191,8 @@ def test_hoisting_tells_of_constant_loads_and_of_lanes_together(body, knobs, con
     with Trace() as trace:
         nvir.run_passes(module, "licm<id=1>", knobs=knobs, policy="documented")
     assert [e.outcome for e in trace.of("LIC-33")] == constant
+    assert [e.inputs["loads"] for e in trace.of("LIC-33")] == [
+        ["ld.const.u32 %x1 (line 8)"]] * len(constant)
     assert len(trace.of("LIC-34")) == together
     assert events(trace, "LIC-01") == ["LIC-01 pass (pass_id 1): OriHoistInvariantsLate"]
     assert events(trace, "LIC-04") == [
