@@ -331,7 +331,7 @@ def edge_latency(
     if policy == "observed":
         return cycles
     if policy != "documented":
-        raise Unsupported(f"policy {policy!r} (known: notes, observed)")
+        raise Unsupported(f"policy {policy!r} (known: observed, documented)")
     return min(cycles, 64 if profile.units[profile.operation(producer).unit].long else 32)
 
 
