@@ -86,10 +86,10 @@ def test_the_commands_show_the_gate_and_what_is_read(tmp_path):
     assert "FUS-01 entry guard" in off
     assert "FUS-02" not in off
     on = CliRunner().invoke(main, [*words, "--knob", "PerformLoopFusion=1", "--knob",
-                                   "PerformLoopFusionBudget=16"]).stderr
+                                   "PerformLoopFusionBudget=12"]).stderr
     assert "FUS-02 initialise (function k" in on
-    assert "budget 16.0" in on
-    assert "FUS-09 3 budget (size 18, budget 16.0): refused: OverFusionBudget" in on
+    assert "budget 12.0" in on
+    assert "FUS-09 3 budget (size 13, budget 12.0): refused: OverFusionBudget" in on
     page = CliRunner().invoke(main, ["explain", str(file), "--policy", "documented", "--no-vary",
                                      "--knob", "PerformLoopFusion=1"]).output
     assert "FUS-01  entry guard" in page
@@ -318,12 +318,12 @@ def test_the_latch_is_told():
 @pytest.mark.seed("FUS-09")
 def test_the_size_and_the_budget_are_told():
     sizes = set()
-    for budget, outcome in ((17.0, "refused: OverFusionBudget"), (18.0, "done"), (None, "done")):
+    for budget, outcome in ((12.0, "refused: OverFusionBudget"), (13.0, "done"), (None, "done")):
         trace, _ = told(**({} if budget is None else {"PerformLoopFusionBudget": budget}))
         (event,) = trace.of("FUS-09")
         assert (event.inputs["budget"], event.outcome) == (budget, outcome)
         sizes.add(event.inputs["size"])
-    assert sizes == {18}
+    assert sizes == {13}
 
 
 @pytest.mark.seed("FUS-14", "FUS-20")

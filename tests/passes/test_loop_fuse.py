@@ -340,8 +340,9 @@ def test_the_budget_is_the_largest_size() -> None:
 
 @pytest.mark.seed("FUS-07")
 def test_each_body_has_a_limit() -> None:
-    for option, name in (("first-limit=9", "Fused"), ("first-limit=8", "TooLarge"),
-                         ("second-limit=9", "Fused"), ("second-limit=8", "TooLarge")):
+    """Its instructions, no phis."""
+    for option, name in (("first-limit=7", "Fused"), ("first-limit=6", "TooLarge"),
+                         ("second-limit=6", "Fused"), ("second-limit=5", "TooLarge")):
         _, remarks = fused(PAIR, f"loop-simplify,loop-fuse<{option}>")
         assert [r.name for r in remarks] == [name]
 

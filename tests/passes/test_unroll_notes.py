@@ -293,7 +293,7 @@ def test_loops_have_their_turn_and_every_command_decides_alike():
         verdict = {e.at: e.outcome for e in trace.of("UNR-45")}
         assert {h: (d.action, d.size) for h, d in said.items()} == {
             h: (d["action"], d["size"]) for h, d in verdict.items()}
-        assert (said["M"].action, said["L"].size) == ("full", 2 * 5 + 4)
+        assert (said["M"].action, said["L"].size) == ("full", 2 * 4 + 3)
 
 
 @pytest.mark.seed("UNR-40", "UNR-19")
@@ -436,16 +436,27 @@ def test_the_record_has_the_tools_layout():
     assert all(hasattr(BodyRecord(), name) for name in OFFSETS)
 
 
-BREAK = "setp.eq.s32 %p5, %r3, 77; @%p5 bra X;\n"
+BREAK = "setp.eq.s32 %p5, %r3, 77; @%p5 "
 
 
 @pytest.mark.seed("UNR-13", "GAP-36")
-def test_an_edge_out_of_the_middle_is_passed_over():
-    v = verdict(loop(BREAK + MAD) + "X:\n")
-    assert (v.action, v.code, v.step) == ("none", None, "F")
-    _, remarks = run(loop(BREAK + MAD) + "X:\n")
+@pytest.mark.parametrize("end", ["bra X;", "ret;", "exit;"])
+def test_an_edge_out_of_the_middle_is_passed_over(end):
+    for count in ("2", "%r1"):
+        v = verdict(loop(BREAK + end + MAD, count) + "X:\n")
+        assert (v.action, v.code, v.step) == ("none", None, "F")
+    assert verdict(loop(BREAK + "bra S;\nS:" + MAD, "2")).step != "F"
+    _, remarks = run(loop(BREAK + end + MAD) + "X:\n")
     assert [r.name for r in remarks] == ["NotUnrolledSkipped", "UnrollStatistics"]
     assert "[non-unrolled loops=1]" in remarks[1].message
+
+
+@pytest.mark.seed("UNR-12")
+@pytest.mark.parametrize(("way", "more"), [("bra.uni S;\nS:", 0), ("bra.uni T;\nS: bra.uni U;\n"
+                                            "T: bra.uni S;\nU:", 3)], ids=["next", "away"])
+def test_a_jump_to_the_block_behind_is_no_instruction(way, more):
+    sizes = [scan(natural_loops(kernel(loop(MAD + x)))[0]).size for x in ("", way)]
+    assert sizes[1] - sizes[0] == more
 
 
 @pytest.mark.seed("UNR-14", "KNB-43", "KNB-49", "KNB-50", "KNB-51", "GAP-37")

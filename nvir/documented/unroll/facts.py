@@ -44,7 +44,7 @@ class BodyRecord:
     call_weight     9 for each call of a function of one block
     mem_flag        volatile and ordered accesses
     memory, loads, stores
-    cross_edges     an edge other than the latch's leaves the loop
+    cross_edges     an edge other than the latch's leaves the loop, or a thread ends in it
     branches        branches inside
     single_exit_reg the exit reads one register that the body makes
     killed          writes that replace what the iteration before wrote
@@ -137,9 +137,7 @@ def scan_forward(r: BodyRecord, loop: Loop, counted: Counted) -> str:
     foldable = counted.trip is not None
     for block in loop.blocks:
         cold = is_cold(block)
-        for i in block:
-            if i.form.op.pseudo:
-                continue
+        for i in block.written:
             r.size += 1
             r.cold += cold
             _count(r, i, known)
@@ -161,7 +159,7 @@ def scan_backward(r: BodyRecord, loop: Loop, nounroll: Container[Block]) -> str:
         if branch is None or block in loop.latches:
             continue
         r.branches += len(branch.successors) > 1
-        if any(s not in inside for s in branch.successors):
+        if branch.form.kind is OpKind.RETURN or any(s not in inside for s in branch.successors):
             r.cross_edges = True
             return f"an edge leaves from {block.name}"
     return WHOLE

@@ -71,8 +71,8 @@ class FactorRow:
 
 
 def size_of(blocks: Iterable[Any]) -> int:
-    """Instructions of some blocks, phis and other pseudo operations aside."""
-    return sum(1 for b in blocks for i in b if not i.form.op.pseudo)
+    """Instructions of some blocks as text has them."""
+    return sum(1 for b in blocks for _ in b.written)
 
 
 def factor_table(

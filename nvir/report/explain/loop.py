@@ -343,7 +343,7 @@ def hottest(function: Function) -> Loop | None:
 
 def _structure(loop: Loop) -> Structure:
     mix = collections.Counter(
-        i.form.name for b in loop.blocks for i in b if not i.form.op.pseudo and not i.form.is_phi
+        i.form.name for b in loop.blocks for i in b.written
     )
     entry = loop.preheader
     return Structure(

@@ -145,7 +145,7 @@ class Planner:
             raise FusionRefused(IRREDUCIBLE)
         way = self._way(first, second)
         self._stage_2(first, second, way)
-        size = sum(map(len, first.blocks)) + sum(map(len, second.blocks))
+        size = sum(1 for b in (*first.blocks, *second.blocks) for _ in b.written)
         self._within_budget(size)
         self._registers(first, second, way)
         a, b = self._trips(first), self._trips(second)
@@ -308,8 +308,8 @@ class Planner:
         for loop, limit in ((first, self.limits.first), (second, self.limits.second)):
             name = str(loop.header.name)
             self._latch(loop)
-            if limit is not None and sum(map(len, loop.blocks)) > limit:
-                size = sum(map(len, loop.blocks))
+            size = sum(1 for b in loop.blocks for _ in b.written)
+            if limit is not None and size > limit:
                 raise FusionRefused(BODY_SIZE, instructions=size, loop=name, limit=limit)
             for b in loop.blocks:
                 self._not_cold(b)
