@@ -71,9 +71,13 @@ def command(name: str | None, other: str | None, as_json: bool, output: str | No
 
 def facts(said: str, p: Profile) -> dict[str, Any]:
     """A profile as a profile file has it, with its name; `said` is what it was asked for by."""
+    from nvir.sm.latency import FAMILIES
     from nvir.sm.profile_file import document, is_path
 
-    return {"name": p.name, **document(said if is_path(said) else p.name)}
+    opcodes = [{"first": f.first, "last": f.last, "operations": f.category, "assumed": f.assumed}
+               for f in FAMILIES]
+    return {"name": p.name, **document(said if is_path(said) else p.name),
+            **({"opcodes": opcodes} if p.class_pipes else {})}
 
 
 def tables(p: Profile) -> Iterator[Table]:
@@ -83,7 +87,8 @@ def tables(p: Profile) -> Iterator[Table]:
     yield "pipes of a sub-partition", ("pipe", "units", "", "source"), [
         (x.name, str(x.units), "of the SM" if x.shared else "", x.src) for x in p.pipes.values()
     ]
-    yield "units", ("unit", "pipes", "interval", "class", "source"), [
+    yield "units (JSON: units, of the class kinds)", (
+        "unit", "pipes", "interval", "class", "source"), [
         (u.name, "|".join(u.pipes), str(u.interval), str(u.latency_class), u.src)
         for u in p.units.values()
     ]

@@ -11,7 +11,8 @@
     6  expand          prologue, kernel, epilogue (pipeline/expand.py)
 
 Readings (the notes leave them open)
-    operand 0   is the result, so its class is that of the operation; operand 1 the first source
+    operand 0   is the result, operand 1 the first source; both are classed by the opcode, and for
+                stalls operand 1 by what writes its register in the body, too (LAT-05)
     class 8     has a pipe of its own (SFU), of width 1: profile sm_80_notes
     pipes       the noted table gives one to each class, and the notes' worked example another to
                 FP32; `loop-pipeline<classes>` takes the table, section `classes` of a profile
@@ -53,6 +54,7 @@ from nvir.passes.loop.pipeline.feasible import (
     Obstacle,
     annotate,
     feasible,
+    is_register,
     operand_count,
 )
 from nvir.passes.loop.pipeline.loop_pipeline import LARGEST
@@ -63,12 +65,10 @@ from nvir.sm.latency import (
     CLASSES,
     DEFAULT,
     GLOBAL,
-    MEMORY,
     SKIP,
     TEXTURE,
     Units,
     class_resource_bound,
-    classify,
     family_named,
     is_long,
     latency_class,
@@ -78,7 +78,7 @@ from nvir.sm.latency import (
     stall_cycles,
 )
 from nvir.sm.loopgraph import LoopGraph, loop_graph, machine_graph
-from nvir.sm.machine import unit_of
+from nvir.sm.machine import operand_class
 from nvir.sm.mii import minimum_ii
 from nvir.sm.profile import Profile
 from nvir.sm.schedule.driver import modulo_schedule
@@ -103,10 +103,14 @@ def _settled(made: PipelineSlots | tuple[Obstacle, str]) -> Brief:
 
 @attrs.frozen
 class OperandClasses:
-    """The latency classes of an instruction's operands 0 (its result) and 1 (its first source)."""
+    """The latency classes of an instruction's operands 0 (its result) and 1 (its first source), by
+    its opcode: the check asks for them. Stalls take the `register`'s for operand 1, where that has
+    a class of its own."""
 
     result: int
     source: int
+    register: int = attrs.field(
+        default=attrs.Factory(lambda self: self.source, takes_self=True))
 
 
 def phase_24(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obstacle, str]:
@@ -123,7 +127,7 @@ def _in_order(loop: Loop, ctx: Context, level: str) -> PipelineSlots | tuple[Obs
     if why:
         return Obstacle.STRIDE, why
     body = [i for i in loop.header if not i.form.is_phi]
-    classes = operand_classes(body, annotate(body, ctx.profile), ctx.profile)
+    classes = operand_classes(body, annotate(body, ctx.profile, classified), ctx.profile)
     lanes = Analyses.of(loop.header.function).divergence
     parts = loop.header in lanes.divergent_loops
     note("SWP-16", "2 divergent exit", "lanes leave in iterations of their own: each passes the "
@@ -168,60 +172,49 @@ def verified(loop: Loop) -> str:
 def operand_classes(
     body: Sequence[Instruction], annotated: Sequence[Annotation], profile: Profile
 ) -> dict[Instruction, OperandClasses]:
-    """Of each instruction; a first source that was annotated has that class, one that no
-    instruction makes the class of its register."""
+    """Of each instruction: registers as annotated, the default class where they were not; other
+    operands are classified here."""
     said = {(a.instruction, a.index): a.latency_class for a in annotated}
-    made = {i: OperandClasses(_own_class(i, profile), _source_class(i, said)) for i in body}
-    known = sorted({code for of in made.values() for code in (of.result, of.source)})
+    made = {}
+    for i in body:
+        result, source = (
+            said.get((i, k), DEFAULT) if k < operand_count(i) and is_register(i, k)
+            else classified(i, k, profile) for k in (0, 1))
+        made[i] = OperandClasses(result, source, _looked_up(i, source))
+    known = sorted({code for of in made.values() for code in attrs.astuple(of)})
     note("LAT-02", "1 meaning", {code: CLASSES[code].meaning for code in known}, classes=known)
     return made
 
 
-def _own_class(i: Instruction, profile: Profile) -> int:
-    """The class of operand 0: by the family of the operation, where the notes have one."""
-    opcode = i.form.spelling
-    made = _by_family(i, 0)
-    if made is None:
-        made = latency_class(opcode, profile)
+def classified(i: Instruction, index: int, profile: Profile) -> int:
+    """ClassifyLatency: the class of an operand by the opcode that has it."""
+    opcode, count = i.form.spelling, operand_count(i)
+    made = operand_class(i, index, profile) if index < count else SKIP
+    note("LAT-01", "1 class", made, opcode=i.form.name, secondary=".".join(i.form.mods),
+         operands=i.operands, count=count, index=index)
     family = family_named(opcode)
-    _classed(i, 0, made)
-    if family is None:
+    if index >= count:
+        note("LAT-04", "1 past the end", made, opcode=opcode, count=count, index=index)
+    elif family is None:
         known = find_row(opcode) is not None
         note("LAT-07", "1 no family", made, opcode=opcode, known=known, default=DEFAULT)
     else:
-        words = made, made, made, made, made  # that of a load reads word 4, where its class is
+        words = (made,) * 5  # that of a load reads word 4, where its class is
         note("LAT-03", "1 family", made, opcode=opcode, family=family.category,
-             numbers=[f"{n:#x}" for n in (family.first, family.last)], index=0,
-             by_rule=family.rule(0, words, 0))
+             numbers=[f"{n:#x}" for n in (family.first, family.last)], index=index,
+             by_rule=family.rule(0, words, min(index, 4)))
     return made
 
 
-def _by_family(i: Instruction, index: int) -> int | None:
-    """The class of an operand of a barrier or fence, of which the family's rule holds: it says of
-    which operand the class is that barriers have in the table of classes."""
-    family = family_named(i.form.spelling)
-    if family is None or family.category != "barrier" or latency_class(i.form.spelling) != MEMORY:
-        return None
-    return classify(family.first, index=index)
-
-
-def _source_class(i: Instruction, said: Mapping[tuple[Instruction, int], int]) -> int:
-    """The class of operand 1, the first source: as annotated, else that of its register."""
-    if not i.operands:
-        note("LAT-04", "1 past the end", SKIP, opcode=i.form.spelling, count=1, index=1)
-        _classed(i, 1, SKIP)
-        return SKIP
+def _looked_up(i: Instruction, source: int) -> int:
+    """The class of operand 1, the first source, with that of its register."""
+    if operand_count(i) < 2:
+        return source
     v = i.operands[0]
-    by_rule = _by_family(i, 1)
-    made = said.get((i, 1)) if by_rule is None else by_rule
-    if by_rule is not None:
-        note("LAT-03", "1 family", made, opcode=i.form.spelling, index=1, by_rule=by_rule)
-    if made is None:
-        register = register_class(v, i.block)
-        made = register_class_latency(register)
-        note("LAT-05", "1 class of a register", made, opcode=i.form.spelling, operand=v,
-             register_class=register)
-    _classed(i, 1, made)
+    register = register_class(v, i.block)
+    made = register_class_latency(register, source)
+    note("LAT-05", "1 class of a register", made, opcode=i.form.spelling, operand=v,
+         register_class=register)
     return made
 
 
@@ -240,12 +233,6 @@ def register_class(v: Value, body: Block | None) -> int:
     if TEXTURE in written:
         return FETCHED
     return UNIFORM if v.definer is None and not isinstance(v, Constant) else DEFAULT_CLASS
-
-
-def _classed(i: Instruction, index: int, made: int) -> None:
-    """What ClassifyLatency is given and what it says."""
-    note("LAT-01", "1 class", made, opcode=i.form.name, secondary=".".join(i.form.mods),
-         operands=i.operands, count=operand_count(i), index=index)
 
 
 FLAGS_FROM = 2  # the level of optimisation from which on flags reject
@@ -313,11 +300,9 @@ def class_graph(
     for k, (a, b, cycles, far) in enumerate(plain.graph.edges):
         if k in carried:
             op = plain.operations[a]
-            made = next((v.definer for v in op.parent.operands), None)
-            both = (machine.operation(op.family or "").unit,
-                    None if made is None else unit_of(made, machine))
-            cycles = stall(
-                cycles, classes[op.parent], machine, f"{names[a]} to {names[b]}", both)
+            of, unit = classes[op.parent], machine.operation(op.family or "").unit
+            both = unit, unit if of.register == of.source != SKIP else None
+            cycles = stall(cycles, of, machine, f"{names[a]} to {names[b]}", both)
         edges.append((a, b, cycles, far))
     if not by_class:
         return machine_graph(machine, [op.family or "" for op in plain.operations], edges)
@@ -329,8 +314,8 @@ def _stall_told(
     made: int, cycles: int, of: OperandClasses, machine: Profile, edge: str, units: Units
 ) -> Brief:
     pipes = [_pipe_told(c, machine, unit)
-             for c, unit in zip((of.result, of.source), units, strict=True)]
-    cap = stall_cap(of.result, of.source, machine, units)
+             for c, unit in zip((of.result, of.register), units, strict=True)]
+    cap = stall_cap(of.result, of.register, machine, units)
     return Brief(made, {"cycles": made, "cap": cap, "pipes": pipes})
 
 
@@ -340,7 +325,7 @@ def stall(
 ) -> int:
     """Cycles from a producer to its reader: the machine's, capped by the classes of its operands
     0 and 1 and by the units that make them."""
-    return stall_cycles(cycles, of.result, of.source, machine, units)
+    return stall_cycles(cycles, of.result, of.register, machine, units)
 
 
 def _pipe_told(code: int, machine: Profile, unit: str | None) -> dict[str, object]:

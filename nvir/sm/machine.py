@@ -26,6 +26,7 @@ from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.symbols import Variable
 from nvir.sm.fusion import fuse
+from nvir.sm.latency import family_named, latency_class
 from nvir.sm.operation import MachineInstruction, Register, Temporary, register_name, words_of
 from nvir.sm.profile import Profile
 from nvir.sm.templates.lookup import template
@@ -62,6 +63,29 @@ def unit_of(i: Instruction, profile: Profile) -> str | None:
     made.add(i)
     family = made.operations[-1].family if made.operations else None
     return None if family is None else profile.operation(family).unit
+
+
+def instruction_class(i: Instruction, profile: Profile) -> int:
+    """The class of an instruction's operation. Where the profile gives its unit another class than
+    the notes do, what is of the unit's noted class has that; what is not (wide sums) keeps its own.
+    """
+    code = latency_class(i.form.spelling, profile)
+    if all(u.latency_class == u.noted_class for u in profile.units.values()):
+        return code
+    unit = profile.units.get(unit_of(i, profile) or "")
+    return unit.latency_class if unit is not None and unit.noted_class == code else code
+
+
+def operand_class(i: Instruction, index: int, profile: Profile) -> int:
+    """The class of an operand, 0 being the result: by the opcode that has it, never by what made
+    its value. The family's rule tells operands apart where the operation's class is one that it
+    gives; elsewhere (textures; no family) all of them have that class."""
+    own, family = instruction_class(i, profile), family_named(i.form.spelling)
+    if family is None:
+        return own
+    words = (own,) * 5  # word 4 is where loads have their class
+    given = {family.rule(0, words, k) for k in (0, 1)}
+    return family.rule(0, words, min(index, 4)) if own in given else own
 
 
 def expand(

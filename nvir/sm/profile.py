@@ -96,6 +96,7 @@ class Unit:
     says of a unit holds for all machines that extend the profile:
 
     latency_class  the documented class of its operations (`nvir.sm.latency`)
+    noted_class    the same as the notes have it, whatever a user's file says
     widens         operations of 64 and 128 bits are of the class for wide memory instead
     long           its latency is capped at 64 cycles, not 32, in documented schedules
     late           reads its sources some cycles after it issues
@@ -110,6 +111,7 @@ class Unit:
     reads: str
     src: str
     latency_class: int = 14  # matrix units
+    noted_class: int = 14
     widens: bool = False
     long: bool = False
     late: bool = False

@@ -15,6 +15,7 @@ once, each by its key.
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -34,9 +35,10 @@ from nvir.sm.profile import (
 )
 
 _NEEDED = ("families", "pipes", "units", "latency", "machine", "memory", "occupancy", "sources")
+_REQUIRED = ("title", "capability", "banks", *_NEEDED)
 _SECTIONS = (*_NEEDED, "kinds", "features", "classes")
 SCHEMA = "nvir.machine/1"
-_PRINTED = ("schema", "name")  # what `nvir machine --json` says beside
+_PRINTED = ("schema", "name", "opcodes")  # what `nvir machine --json` says beside
 _KEYS = ("title", "extends", "capability", "banks", *_SECTIONS, *_PRINTED)
 _TRAITS = ("long", "late", "ordered", "widens")
 _MACHINE = (
@@ -56,6 +58,10 @@ _DEFAULTS: dict[str, dict[str, Any]] = {  # of an entry of a section that may le
     "pipes": {"units": 1, "shared": False},
     "kinds": {"class": 14, "is": []},
     "latency": {"variable": False},
+}
+_OF_UNITS = {  # the sections that have an entry for each unit, and its fields
+    "units": ("pipes", "interval", "rate", "writes", "reads", "src"),
+    "kinds": ("class", "is", "src"),
 }
 _BANKS = {"tensor_mode": 0, "tensor_blocked": False}
 _MAY_BE_ZERO = {"issue_width", "bulk_copies", "shared_reserved_per_block", "barriers_bind"}
@@ -105,7 +111,7 @@ def _user(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
         if following.resolve() in files:
             raise ParseError(
                 json_place(text, "extends", f"extends: {base} extends this file", str(path)))
-        return _derived(_user(following, (*above, path)), data)
+        return _derived(_user(following, (*above, path)), data, _REQUIRED)
     if base not in (*PROFILES, "common"):
         from difflib import get_close_matches
 
@@ -113,7 +119,7 @@ def _user(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
         hint = f"; nearest: {', '.join(near)}" if near else ""
         raise ParseError(
             json_place(text, "extends", f"extends: no profile {base!r}{hint}", str(path)))
-    return _derived(_builtin(base), data)
+    return _derived(_builtin(base), data, _REQUIRED)
 
 
 def _text(path: Path) -> str:
@@ -125,15 +131,17 @@ def _text(path: Path) -> str:
         raise ParseError(Diagnostic("not UTF-8 text", file=str(path))) from None
 
 
-def _derived(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+def _derived(
+    base: dict[str, Any], own: dict[str, Any], required: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """A user's entries field by field over those of the base, whose sources they no longer have; an
-    interval takes the place of the rate that would give one."""
+    interval takes the place of the rate that would give one. null takes out all but `required`."""
     lost = {"src", *(("rate",) if "interval" in own else ())}
     merged = {k: v for k, v in base.items() if k not in lost}
     for k, v in own.items():
         known = base.get(k)
         merged[k] = _derived(known, v) if isinstance(v, dict) and isinstance(known, dict) else v
-    return {k: v for k, v in merged.items() if v is not None}
+    return {k: v for k, v in merged.items() if v is not None or k in required}
 
 
 def _builtin(name: str) -> dict[str, Any]:
@@ -141,6 +149,13 @@ def _builtin(name: str) -> dict[str, Any]:
     path = Path(FOLDER) / f"{name}.json"
     data = _parse(path.read_text(encoding="utf-8"), str(path))
     return _merge(_builtin(data["extends"]), data) if "extends" in data else data
+
+
+@cache
+def _noted_kinds() -> dict[str, Any]:
+    """The section `kinds` as the notes have it, which profiles extend."""
+    kinds: dict[str, Any] = _builtin("common")["kinds"]
+    return kinds
 
 
 def _parse(text: str, file: str) -> dict[str, Any]:
@@ -170,11 +185,15 @@ class _Checker:
     def build(self, name: str, data: dict[str, Any]) -> Profile:
         """The profile, or `ParseError` with all that is wrong."""
         self.known("", data, _KEYS)
-        missing = [k for k in ("title", "capability", "banks", *_NEEDED) if k not in data]
+        missing = [k for k in _REQUIRED if k not in data]
         hint = '; what differs from another profile stands behind "extends": "sm_80"'
         for key in missing:
             whole = "extends" in data or key != missing[0]
             self.error(key, f"missing key{'' if whole else hint}")
+        for key in _REQUIRED:
+            if key in data and data[key] is None:
+                self.error(key, "every profile needs it, and it is taken out")
+        self.stop()
         if data.get("schema", SCHEMA) != SCHEMA:
             self.error("schema", f"not {SCHEMA!r}: {data['schema']!r}")
         for key in ("title", "name"):
@@ -219,17 +238,18 @@ class _Checker:
     def kind(self, unit: str, value: Any) -> dict[str, Any]:
         """What the section `kinds` says of a unit, as fields of `Unit`."""
         at = f"kinds.{unit}"
-        value = self.table(at, value, ("class", "is", "src"))
+        value = self.table(at, value, _OF_UNITS["kinds"])
         traits = self.texts(f"{at}.is", value["is"])
         for trait in traits:
             if trait not in _TRAITS:
                 self.error(f"{at}.is", f"unknown: {trait!r} (known: {', '.join(_TRAITS)})")
         return {"latency_class": self.whole(f"{at}.class", value["class"]),
+                "noted_class": _noted_kinds().get(unit, _DEFAULTS["kinds"])["class"],
                 **{t: t in traits for t in _TRAITS}}
 
     def unit(self, name: str, value: Any, kind: dict[str, Any]) -> Unit:
         at = f"units.{name}"
-        value = self.table(at, value, ("pipes", "interval", "rate", "writes", "reads", "src"))
+        value = self.table(at, value, _OF_UNITS["units"])
         pipes = self.texts(f"{at}.pipes", value.get("pipes"))
         interval = self.whole(f"{at}.interval", value.get("interval"), high=CYCLES)
         rate = value.get("rate")
@@ -429,7 +449,11 @@ class _Checker:
     def known(self, at: str, value: dict[str, Any], keys: tuple[str, ...]) -> None:
         for key in value:
             if key not in keys:
-                self.error(f"{at}.{key}".lstrip("."), f"unknown key{_hint(key, keys)}")
+                section, _, entry = at.partition(".")
+                other = next((s for s, fields in _OF_UNITS.items()
+                              if section in _OF_UNITS and key in fields), None)
+                hint = f", it is {other}.{entry}.{key}" if other else _hint(key, keys)
+                self.error(f"{at}.{key}".lstrip("."), f"unknown key{hint}")
 
     def error(self, at: str, what: str) -> None:
         message = f"profile key {at}: {what}"

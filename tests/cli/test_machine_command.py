@@ -38,6 +38,8 @@ def test_a_profile_shows_pipes_classes_and_sources():
     body = json.loads(nvir_("sm_80_notes", "--json").output)
     assert body["schema"] == "nvir.machine/1"
     assert body["pipes"]["ALU"]["units"] == 4
+    assert {"first": 35, "last": 35, "operations": "integer multiply", "assumed": ""} in body[
+        "opcodes"]
     assert body["classes"]["8"] == "SFU"
 
 

@@ -18,6 +18,7 @@ from nvir.documented.pipelining import (
     DEFAULT_CLASS,
     UNIFORM,
     OperandClasses,
+    classified,
     noted_check,
     operand_classes,
     phase_24,
@@ -32,6 +33,7 @@ from nvir.passes.loop.pipeline.feasible import Feasibility, Obstacle, annotate
 from nvir.passes.policies import PipelineSlots
 from nvir.sm.latency import GLOBAL, SKIP, pipe_of_class, register_class_latency
 from nvir.sm.loopgraph import loop_graph
+from nvir.sm.machine import operand_class
 from nvir.sm.profile import profile
 from tests.pipeline_loops import outcome, random_loop
 
@@ -99,11 +101,14 @@ def test_the_score_is_held_against_the_predicates(more, why):
 def test_a_source_that_no_instruction_makes_is_of_the_uniform_class():
     module = nvir.read_ptx(text_of("mov.u32 %r5, %tid.x; mov.u32 %r6, 7; membar.gl;" + SUM))
     body = [i for b in module["k"].blocks for i in b]
-    found = operand_classes(body, [], profile("sm_80_notes"))
-    sources = [found[i].source for i in body if i.block.name == "L" and not i.form.is_phi][:5]
+    notes = profile("sm_80_notes")
+    found = operand_classes(body, annotate(body, notes, classified), notes)
+    made = [found[i] for i in body if i.block.name == "L" and not i.form.is_phi][:5]
     uniform, default = map(register_class_latency, (UNIFORM, DEFAULT_CLASS))
     assert (uniform, default) == (20, 6)
-    assert sources == [uniform, default, SKIP, default, GLOBAL]  # %tid, 7, none, %rd1, %f2
+    # %tid, 7, none, %rd1, %f2
+    assert [x.register for x in made] == [uniform, default, SKIP, GLOBAL, GLOBAL]
+    assert [x.source for x in made] == [default, default, SKIP, GLOBAL, 12]  # by the opcode
 
 
 @pytest.mark.seed("LAT-05")
@@ -152,8 +157,8 @@ def test_the_mask_and_the_score_of_verify_stride():
 def test_the_steps_run_in_order_and_each_reads_the_one_before():
     found, trace = slots_of(text_of(SUM))
     rows = list(dict.fromkeys(e.step for e in trace if e.step[0].isdigit()))
-    assert rows == ["0 VerifyStride", "1 wrapper: the opcode changed", "1 annotate", "1 class",
-                    "1 family", "1 class of a register", "1 no family", "1 meaning",
+    assert rows == ["0 VerifyStride", "1 class", "1 family", "1 wrapper: the opcode changed",
+                    "1 no family", "1 annotate", "1 class of a register", "1 meaning",
                     "1 classes of operands 0 and 1", "2 divergent exit", "2 flags", "2 feasibility",
                     "3 class to pipe", "3 stall", "3 graph", "4 RecMII", "4 widths", "4 ResMII",
                     "4 MII", "5 slots"]
@@ -248,19 +253,25 @@ def test_flags_are_asked_behind_properties_and_before_pipes():
     saturated = "add.sat.f32 %f6, %f2, %f2;"
     assert told(SHUFFLE + saturated) == ["NotPipelinedTogether"]
     assert told(saturated) == ["NotPipelinedFlags"]
-    assert told(saturated, "<noted-check;optimize=1>") == ["NotPipelinedUnlike"]
+    assert told(saturated, "<noted-check;optimize=1>") == ["NotPipelinedPipe"]
 
 
 @pytest.mark.seed("SWP-06", "GAP-23")
 def test_the_noted_check_is_asked_for():
-    """It rejects the sum of the loads: an address' addition is on the ALU."""
+    """It rejects the sum of the loads: an address' addition is on FMA. Without one nothing is on
+    the pipes 0 to 3, nor are operands of unlike classes: sources are classed by who reads them."""
     def told(option: str) -> list[str]:
         module = nvir.read_ptx(text_of(SUM))
         return [r.name for r in nvir.run_passes(module, f"loop-pipeline{option}",
                                                 policy="documented")]
 
-    assert told("<noted-check>") == ["NotPipelinedUnlike"]
+    assert told("<noted-check>") == ["NotPipelinedPipe"]
     assert told("") == ["Scheduled"]
+    shared = text_of("ld.shared.f32 %f2, [%r2+64]; fma.rn.f32 %f1, %f2, %f2, %f1;").replace(
+        "add.s64 %rd1, %rd1, 4;", "")
+    (remark,) = nvir.run_passes(nvir.read_ptx(shared), "loop-pipeline<noted-check>",
+                                policy="documented")
+    assert remark.name == "Scheduled"
 
 
 @pytest.mark.seed("SWP-04", "SWP-06")
@@ -332,8 +343,8 @@ def test_operands_behind_the_two_of_a_guard_are_past_the_end(guard, past):
     ("add.f32 %f1, %f1, 0f3F800000;", 32),  # FP32 runs on FMA, though its class is memory's
     ("add.f32 %f2, %f3, %f3; add.f32 %f1, %f2, %f1;", 32),
     ("add.f32 %f2, %f4, %f3; add.f32 %f1, %f2, %f1;", 32),  # made in front of the loop, on FMA
-    ("ld.global.nc.f32 %f2, [%rd1]; add.f32 %f1, %f2, %f1;", 64),
-    ("ex2.approx.ftz.f32 %f2, %f3; add.f32 %f1, %f2, %f1;", 64),
+    ("ld.global.nc.f32 %f2, [%rd1]; add.f32 %f1, %f2, %f1;", 64),  # a register of class 4
+    ("ex2.approx.ftz.f32 %f2, %f3; add.f32 %f1, %f2, %f1;", 32),  # by the opcode that reads it
 ])
 def test_the_cap_goes_by_the_unit_of_the_operation(body, cap):
     text = text_of("ld.global.nc.f32 %f9, [%rd1]; " + body).replace(
@@ -411,17 +422,23 @@ def test_special_functions_have_a_pipe_of_their_own():
 @pytest.mark.seed("LAT-01", "LAT-03")
 @pytest.mark.parametrize(("text", "classes"), [
     ("bar.sync 0;", [6, 12]), ("membar.gl;", [6, 1]),  # operand 1 of a barrier; past the end
-    ("ld.global.u32 %r9, [%rd1];", [26, None]),  # the rule of other families is told, no more
+    ("shl.b32 %r9, %r2, 3;", [10, 10]), ("mul.lo.u32 %r9, %r2, %r2;", [10, 10, 10]),  # 0x23
+    ("atom.global.add.u32 %r9, [%rd2], %r2;", [12, 12, 12]),
+    ("xor.b32 %r9, %r8, %r8;", [6, 6, 6]), ("mul.f32 %f9, %f2, %f2;", [12, 12, 12]),
+    ("st.global.f64 [%rd2], %fd1;", [14, 14, 12]),  # a field for operands 0 and 1
 ])
-def test_the_family_of_barriers_tells_operands_apart(text, classes):
-    _, trace = slots_of(text_of(SUM + text))
+def test_operands_are_classed_by_the_opcode_that_has_them(text, classes):
+    """Never by what made the value: some of these are products, loads, moves."""
+    made = "mul.lo.u32 %r8, %r2, 3; "
+    _, trace = slots_of(text_of(SUM + made + text))
     name = text.partition(".")[0]
-    told = [e for e in trace.of("LAT-01") if e.inputs["opcode"].startswith(name)][-2:]
-    assert [e.outcome for e in told][: 1 + (classes[1] is not None)] == [
-        c for c in classes if c is not None]
-    rules = [e.inputs["index"] for e in trace.of("LAT-03")
-             if e.inputs["opcode"].startswith(name + ".")]
-    assert (1 in rules) is (classes[1] == 12)
+    told = {e.inputs["index"]: e.outcome for e in trace.of("LAT-01")
+            if e.inputs["opcode"].startswith(name)}
+    assert told == {k: c for k, c in enumerate(classes) if k in told}
+    assert told.keys() >= {0, 1}
+    rules = {e.inputs["index"] for e in trace.of("LAT-03")
+             if e.inputs["opcode"].startswith(name + ".")}
+    assert rules == {k for k in told if classes[k] != SKIP}
 
 
 @pytest.mark.seed("SWP-19", "SWP-04", "SWP-17")
@@ -479,3 +496,23 @@ def test_a_pipe_counts_the_class_that_step_1_made(op, n, bound):
     narrow one is of class 6, on TEX of 1, as are the step and the test."""
     text = text_of("ld.global.nc.f32 %f2, [%rd1];\n" + op * n)
     assert resources_of(text, classes=True) == bound
+
+
+@pytest.mark.seed("LAT-01", "SWP-03", "SWP-06")
+@pytest.mark.parametrize(("unit", "made"), [("fma", 7), ("load", 7), ("alu", None)])
+def test_a_profile_of_ones_own_reclasses_what_is_of_its_units_class(tmp_path, unit, made):
+    """Wherever classes are asked for; a wide sum keeps its own, and so do those of other units."""
+    mine = tmp_path / "mine.json"
+    mine.write_text(f'{{"extends": "sm_80_notes", "kinds": {{"{unit}": {{"class": 7}}}}}}')
+    module = nvir.read_ptx(text_of(SUM))
+    own, notes = profile(str(mine)), profile("sm_80_notes")
+    body = [i for b in module["k"].blocks if b.name == "L" for i in b if not i.form.is_phi]
+    before, after = ({i.form.name: operand_class(i, 1, p) for i in body} for p in (notes, own))
+    moved = {"fma": "fma", "load": "ld", "alu": ""}[unit]
+    assert {n: c for n, c in after.items() if c != before[n]} == ({moved: made} if made else {})
+    assert {a.latency_class for a in annotate(body, own, classified) if a.index < 2
+            and a.instruction.form.name == moved} == ({made} if made else set())
+    (remark,) = nvir.run_passes(module, "loop-pipeline<noted-check>", policy="documented",
+                                profile=own)
+    what = {"fma": "fma.rn.f32 on FMA", "load": "ld.global.nc.f32 on FMA", "alu": "add.s64 on FMA"}
+    assert what[unit] in remark.message

@@ -577,7 +577,7 @@ def test_phase_24_tells_how_it_came_to_a_class(tmp_path):
     assert any(x.startswith("SWP-19 phase 24 (loop L): 0 VerifyStride, 1 annotate, 2 feas")
                for x in lines)
     (load,) = {x for x in lines if x.startswith("LAT-06") and "LDG" in x.partition(" to ")[0]}
-    assert load.endswith("of result 26, source 6, units load None): 64")
+    assert load.endswith("of result 26, source 26, register 26, units load load): 64")
 
 
 @pytest.mark.seed("STR-02", "STR-05", "STR-10", "STR-21")

@@ -257,15 +257,15 @@ def idom_steps(i: Instruction, loop: Loop, limit: int) -> int:
 
 def latencies(ctx: Context, noop: Callable[[Form], bool]) -> Latencies:
     """Latencies of the run's machine profile, worked out once a form."""
-    from nvir.sm.latency import CONVERT, GLOBAL, SPECIAL, TEXTURE, latency_class, unit_cycles
-    from nvir.sm.machine import unit_of
+    from nvir.sm.latency import CONVERT, GLOBAL, SPECIAL, TEXTURE, unit_cycles
+    from nvir.sm.machine import instruction_class, unit_of
 
     known: dict[Form, tuple[float, bool]] = {}
 
     def facts(i: Instruction) -> tuple[float, bool]:
         found = known.get(i.form)
         if found is None:
-            code = latency_class(i.form.spelling, ctx.profile)
+            code = instruction_class(i, ctx.profile)
             waits = i.form.reads or code in (SPECIAL, CONVERT, TEXTURE, GLOBAL)
             constant = i.form.reads and i.form.space in ("const", "param")
             unit = ctx.profile.operation("LDC").unit if constant else unit_of(i, ctx.profile)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 
 import attrs
 
-from nvir.ir import Block, Constant, Form, Instruction, Value
+from nvir.ir import Block, Form, Instruction
 from nvir.ir.text.trace import note, step
 from nvir.sm.latency import SKIP, latency_class
 from nvir.sm.profile import Profile
@@ -141,21 +141,27 @@ class Annotation:
     latency_class: int
 
 
+def made_class(i: Instruction, index: int, profile: Profile) -> int:
+    """The class of the operation that makes a source: what is waited for."""
+    d = i.operands[index - 1].definer if index else None
+    return REWRITES if d is None or d.form.is_phi else latency_class(d.form.spelling, profile)
+
+
 REWRITES = 6  # the default class: what differs from it is annotated
 
 
 @step("SWP-03", "1 annotate", "instructions")
-def annotate(instructions: Iterable[Instruction], profile: Profile) -> list[Annotation]:
-    """Latency classes of the register operands that differ from the default class.
-
-    An operand's class is that of the operation that makes it; literals and symbols have none.
-    """
+def annotate(
+    instructions: Iterable[Instruction], profile: Profile,
+    classify: Callable[[Instruction, int, Profile], int] = made_class,
+) -> list[Annotation]:
+    """Latency classes of the register operands that differ from the default class, as `classify`
+    has them; literals and symbols have none."""
     made = []
     for i in instructions:
         opcode, count = i.form, operand_count(i)
-        for k, v in enumerate(i.operands[: count - 1], 1):
-            code = _class_of(v, profile)
-            if code != REWRITES:
+        for k in range(count):
+            if is_register(i, k) and (code := classify(i, k, profile)) != REWRITES:
                 made.append(Annotation(i, k, code))
         for k in range(count, 1 + len(i.operands)):
             note("LAT-04", "1 past the end", SKIP, opcode=opcode.spelling, count=count, index=k)
@@ -168,8 +174,7 @@ def operand_count(i: Instruction) -> int:
     return 1 + len(i.operands) - (2 if i.form.guard is not None and i.results else 0)
 
 
-def _class_of(v: Value, profile: Profile) -> int:
-    d = v.definer
-    if isinstance(v, Constant) or d is None or d.form.is_phi:
-        return REWRITES
-    return latency_class(d.form.spelling, profile)
+def is_register(i: Instruction, index: int) -> bool:
+    """Whether an operand is a register that some instruction writes; 0 is the result."""
+    values = (i.results[:1], *((v,) for v in i.operands))[index]
+    return any(v.definer is not None for v in values)
