@@ -676,3 +676,25 @@ def test_a_trace_of_several_functions_names_them(tmp_path):
     named = [(k, x) for k, x in enumerate(lines) if x.startswith("in ")]
     assert [x for _, x in named] == ["in k", "in h"] * 2
     assert [lines[k + 1].split()[0] for k, _ in named] == ["UNR-01"] * 2 + ["LIC-01"] * 2
+
+
+@pytest.mark.seed("MEM-25")
+@pytest.mark.parametrize("length", [0, 1])
+def test_a_copy_of_no_bytes_is_told_by_who_drops_it(tmp_path, length):
+    """It is gone before copies are lowered."""
+    text = f"__global__ void k(char *d, const char *s) {{ memcpy(d, s, {length}); }}"
+    lines = traced(tmp_path, text, "compile", "--emit", "ll", name="k.cu")
+    told = [x for x in lines if "MEM-25" in x]
+    assert told == ["MEM-25 length of zero: nothing is copied"] * (length == 0)
+
+
+def test_the_knob_of_single_entries_gates_what_its_text_says(tmp_path):
+    """Unrolling under the notes alone."""
+    step = STEP.replace("%r1;", "2;")
+    (tmp_path / "k.ptx").write_text(HEAD + "L: " + step + "@%p1 bra L;\n" + END)
+    for policy, told in (("documented", "does not run: knob LoopMakeSingleEntry is off"),
+                         ("observed", "unrolled fully, 2 iterations")):
+        run = CliRunner().invoke(main, [
+            "opt", str(tmp_path / "k.ptx"), "--policy", policy, "-p", "loop-simplify,loop-unroll",
+            "--knob", "LoopMakeSingleEntry=0", "--remarks", ".", "--emit", "none"])
+        assert told in run.stderr

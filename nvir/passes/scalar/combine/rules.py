@@ -14,6 +14,7 @@ from nvir.analysis.promises import never_null
 from nvir.ir import Instruction, OpKind, Unsupported, nvvm_form
 from nvir.ir.floats import FORMATS, number
 from nvir.ir.nvvm import const, const_like
+from nvir.ir.text.trace import note
 from nvir.ir.types import I8, I32, I64, FloatType, IntType, PointerType, Type, VectorType
 from nvir.ir.values import Constant, Undef, Value, constant, undef
 from nvir.passes.scalar.combine.rule_language import literal
@@ -403,7 +404,10 @@ def _nothing(c: Combiner, i: Instruction) -> Value | None:
     t = memory_transfer(i)
     if t is None or t.volatile or t.target.type is None:
         return None
-    if (isinstance(t.size, Constant) and t.size.value == 0) or t.target is t.source:
+    empty = isinstance(t.size, Constant) and t.size.value == 0
+    if empty:
+        note("MEM-25", "length of zero", "nothing is copied")
+    if empty or t.target is t.source:
         c.discard(i)
     return None
 
