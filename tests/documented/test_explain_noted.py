@@ -147,7 +147,7 @@ def test_compare_sets_the_notes_beside_what_was_observed_and_what_ptxas_did():
         "noted": "unrolled 4 times, one test in 4 copies, the loop for the rest",
         "observed": "the assembler does not unroll the loop", "ptxas": "one copy in the loop",
     }
-    assert rows["pipelining"]["ptxas"] == "0 of 2 loads stand ahead of the loop too"
+    assert rows["pipelining"]["ptxas"] == "0 of 2 loads run an iteration ahead"
     text = explained("--policy", "documented", "--compare")
     assert "as noted, as observed, and as the installed ptxas did" in text
     assert "ptxas     one copy in the loop" in text
@@ -187,7 +187,7 @@ def test_copies_are_counted_where_ptxas_unrolls(tmp_path, text):
     run = CliRunner().invoke(main, ["explain", str(ptx), "--no-vary", "--compare", "--json"])
     rows = {c["what"]: c["ptxas"] for c in json.loads(run.output)["compared"]}
     assert rows["unrolling"] == "4 copies in the loop"
-    assert rows["pipelining"] == "0 of 1 loads stand ahead of the loop too"
+    assert rows["pipelining"] == "0 of 1 loads run an iteration ahead"
 
 
 def test_statements_get_lines_of_their_own():

@@ -334,7 +334,7 @@ def _ahead(loop: Loop, body: MachineBody) -> str | None:
     if found is None:
         return None
     inside, ahead = found
-    return f"{len(ahead)} of {len(inside)} loads stand ahead of the loop too"
+    return f"{len(ahead)} of {len(inside)} loads run an iteration ahead"
 
 
 def events_json(events: Sequence[TraceEvent]) -> list[dict[str, object]]:
