@@ -138,8 +138,9 @@ def test_a_sum_beside_inline_assembly_is_not_foretold(store: str, is_made: bool)
 
 @pytest.mark.parametrize(("indices", "setting", "follows"), [
     (3, LoopSetting(2), False), (2, LoopSetting(2), True), (3, APART, True),
+    (2, LoopSetting(0), False),  # straight code
 ])
-def test_no_factor_is_foretold_of_copies_with_an_index_each(
+def test_no_factor_is_foretold_of_copies_with_an_index_each_nor_of_straight_code(
     indices: int, setting: LoopSetting, follows: bool
 ) -> None:
     steps = "".join(f"add.s32 %r{n}, %r{n}, %r1;" for n in range(4, 4 + indices))

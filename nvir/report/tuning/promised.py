@@ -102,8 +102,8 @@ def _followed(k: KernelTuning, kernel: Function, copies: Mapping[str, int]) -> l
 
 def _follows(s: LoopSetting, loop: Loop, copies: int) -> bool:
     """Whether nvcc makes of a pragma what a pass makes of the loop."""
-    if s.depth or s.converted or s.vectors or not copies:
-        return False
+    if s.depth or s.converted or s.vectors or not copies or s.unroll == 0:
+        return False  # of code that is straight in the end nvcc makes less than a pass does
     indices = sum(v.kind == "int" and not isinstance(v.step, int)
                   for v in induction_variables(loop))
     if s.unroll not in (None, 1) and indices >= copies - 1 > 1:
