@@ -136,6 +136,17 @@ def test_turns_of_many_stores_that_wait_for_loads() -> None:
     assert modulo_schedule(wide, solver="none").ii == 9 * 41
 
 
+@solver
+@pytest.mark.parametrize(("back", "fits"), [(9, False), (8, True)])
+def test_a_recurrence_that_leaves_a_gap_on_a_full_pipe(back: int, fits: bool) -> None:
+    """Six operations of 2 cycles in 12: two that are 3 apart leave a cycle that none can use."""
+    graph = on_pipes([(0, 1, 3, 0), (1, 0, back, 1)], "AAAAAA")
+    assert turns(graph.part([0, 1]), 12) is not None
+    found, times, chosen = verdict(graph, 12, 2.0)
+    assert found is solve(graph, 12, 2.0)[0] is fits
+    assert not fits or not check_schedule(graph, 12, times, chosen)
+
+
 STEPS = ((0, 1, 6, 0), (1, 0, 6, 1))
 
 

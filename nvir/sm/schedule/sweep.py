@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from nvir.sm.graph import DependenceGraph, GraphError
 from nvir.sm.schedule.ims import BUDGET_RATIO, place_by_height
@@ -27,6 +27,18 @@ Kind = tuple[int, tuple[str, ...], int]  # resource, pipes, cycles
 
 def sweep(graph: DependenceGraph, ii: int) -> tuple[list[int], ReservationTable] | None:
     """Times of a graph of which no edge joins recurrences with others, and its table."""
+    for placed in cores(graph, ii):
+        table, times = ReservationTable(graph, ii), [0] * len(graph)
+        for n, t in placed.items():
+            times[n] = t
+            table.put(n, t)
+        if _filled(table, times, [*placed]):
+            return times, table
+    return None
+
+
+def cores(graph: DependenceGraph, ii: int) -> Iterator[dict[int, int]]:
+    """Starts of the operations of recurrences, placed alone, backwards and forwards."""
     core = sorted(n for members in graph.recurrences() if len(members) > 1 for n in members)
     for backward in (True, False):
         try:
@@ -34,16 +46,9 @@ def sweep(graph: DependenceGraph, ii: int) -> tuple[list[int], ReservationTable]
                 aligned(graph, ii).part(core), ii, BUDGET_RATIO * len(core) + 16, backward=backward
             )
         except GraphError:  # the rounded latencies allow for no schedule
-            return None
-        if placed is None:
-            continue
-        table, times = ReservationTable(graph, ii), [0] * len(graph)
-        for n, t in zip(core, placed[0], strict=True):
-            times[n] = t
-            table.put(n, t)
-        if _filled(table, times, core):
-            return times, table
-    return None
+            return
+        if placed is not None:
+            yield dict(zip(core, placed[0], strict=True))
 
 
 def aligned(graph: DependenceGraph, ii: int) -> DependenceGraph:

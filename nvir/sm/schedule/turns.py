@@ -1,14 +1,15 @@
 """What CP-SAT says of an interval of a loop on pipes, in parts that are small: `verdict`.
 
-Recurrences first, alone (`in_order`). From one operation of a recurrence to another the number of
-cycles has bounds on both sides (`bounds.turns`); two that need one unit take turns there, so one
-starts k intervals and its own turn after the other, no more than k + 1 less the other's, and few k
-are within the bounds, most often one. Without a schedule of the recurrences there is none of the
-loop.
+Recurrences first, alone, as iterative modulo scheduling places them, or else by CP-SAT
+(`in_order`). From one operation of a recurrence to another the number of cycles has bounds on both
+sides (`bounds.turns`); two that need one unit take turns there, so one starts k intervals and its
+own turn after the other, no more than k + 1 less the other's, and few k are within the bounds, most
+often one. Without a schedule of the recurrences there is none of the loop.
 
 Then the others, around the slots that the recurrences got (`_packed`). Any iteration will do for
 them (`core.apart`); those of one kind are alike, so a kind and a slot are one unknown. Where
-recurrences are single operations or none, this decides. If it does not fit the whole loop is asked.
+recurrences are single operations or none, this decides. If it does not fit both are asked at
+once; where half of the loop is recurrences, that is operation by operation.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from nvir.sm.schedule import cpsat
 from nvir.sm.schedule.bounds import LARGEST, takers_of, turns
 from nvir.sm.schedule.core import Matrix, apart, rejoin
 from nvir.sm.schedule.cpsat import Solution
+from nvir.sm.schedule.sweep import cores
 
 NONE: Solution = False, [], []
 OPEN: Solution = None, [], []
@@ -38,15 +40,22 @@ def verdict(
     """
     core = sorted(n for members in graph.recurrences() if len(members) > 1 for n in members)
     loose = apart(graph)
-    fits, starts = in_order(loose.part(core), ii, limit_s, seed, purse)
+    found, fits = OPEN, None
+    for placed in cores(loose, ii) if core else ():
+        found = _packed(loose, ii, placed, limit_s, seed, purse)
+        if found[0]:
+            break
+    if not found[0]:
+        fits, starts = in_order(loose.part(core), ii, limit_s, seed, purse)
     if fits is False:
         return NONE
-    found = OPEN
     if fits:
         found = _packed(loose, ii, dict(zip(core, starts, strict=True)), limit_s, seed, purse)
         if not core and found[0] is False:
             return NONE
-    if not found[0]:
+    if not found[0] and 2 * len(core) < len(graph):
+        found = _packed(loose, ii, {}, limit_s, seed, purse, core)
+    elif not found[0]:
         found = cpsat.solve(loose, ii, limit_s, seed=seed, purse=purse)
     if not found[0]:
         return found
@@ -123,12 +132,13 @@ def _pairs(graph: DependenceGraph) -> dict[tuple[int, int], tuple[int, int]]:
 
 def _packed(
     graph: DependenceGraph, ii: int, placed: Mapping[int, int], limit_s: float, seed: int,
-    purse: cpsat.Purse | None,
+    purse: cpsat.Purse | None, core: Sequence[int] = (),
 ) -> Solution:
-    """A schedule with some operations where they are placed, the others in any slots."""
+    """A schedule with some operations where they are placed, the others in any slots, but for
+    recurrences that are not placed: those keep their dependences."""
     from ortools.sat.python import cp_model
 
-    kinds = list(_kinds(graph, ii, placed))
+    kinds = list(_kinds(graph, ii, placed, core))
     if sum(len(slots) for _, slots in kinds) > cpsat.LARGEST:
         return OPEN
     model = cp_model.CpModel()
@@ -149,23 +159,50 @@ def _packed(
     for (name, _), some in users.items():
         units = graph.pipe_units[name] if isinstance(name, str) else graph.units[name]
         model.add(sum(some) <= units)
+    starts = _linked(model, graph, ii, core, choices) if core else []
     found, solver, _ = cpsat.run(model, limit_s, seed, purse)
     times, pipes = [placed.get(n, 0) for n in range(len(graph))], [""] * len(graph)
     for alike, own in choices if found else ():
         taken = [(t, p) for here, t, p in own for _ in range(solver.value(here))]
         for n, (t, p) in zip(alike, taken, strict=True):
             times[n], pipes[n] = placed.get(n, t), p
+    for n, start in zip(core, starts, strict=True) if found else ():
+        times[n] = solver.value(start)
     return found, times, pipes
 
 
+def _linked(
+    model: Any, graph: DependenceGraph, ii: int, core: Sequence[int],
+    choices: Sequence[tuple[list[int], list[tuple[Any, int, str]]]],
+) -> list[Any]:
+    """The starts of recurrences, in the slots that are chosen for them."""
+    part = graph.part(core)
+    gap = turns(part, ii)
+    if gap is None:
+        model.add_bool_or([])
+        return [model.new_constant(0) for _ in core]
+    starts, windows = _starts(model, part, gap, ii)
+    for src, dst, latency, distance in part.edges:
+        if src != dst:
+            model.add(starts[dst] - starts[src] >= latency - distance * ii)
+    own = {alike[0]: some for alike, some in choices}
+    for n, start, (low, high) in zip(core, starts, windows, strict=True):
+        stage = model.new_int_var(low // ii, high // ii, "")
+        model.add(start == sum(t * here for here, t, _ in own[n]) + ii * stage)
+    return starts
+
+
 def _kinds(
-    graph: DependenceGraph, ii: int, placed: Mapping[int, int]
+    graph: DependenceGraph, ii: int, placed: Mapping[int, int], core: Sequence[int]
 ) -> Iterator[tuple[list[int], Sequence[int]]]:
     """Operations that nothing tells apart, and the slots in which they may start."""
     kinds: dict[Any, list[int]] = {}
+    alone = set(core)
     for n in range(len(graph)):
         if n in placed:
             yield [n], (placed[n] % ii,)
+        elif n in alone:
+            yield [n], range(ii)
         else:
             kind = graph.resources[n], graph.pipes[n], graph.intervals[n]
             kinds.setdefault(kind, []).append(n)
