@@ -65,6 +65,13 @@ def test_fetches_of_several_results_are_pipelined_where_asked():
     text = text_of(fetch).replace(".visible .entry", ".global .texref t;\n.visible .entry", 1)
     assert [r.name for r in remarks_of(text)] == ["NotPipelinedNoLoad"]
     assert [r.name for r in remarks_of(text, knobs={"PipelineMultiOutputTex": 1})] == ["Pipelined"]
+    noted = {asked: [(r.name, r.message) for r in nvir.run_passes(
+        nvir.read_ptx(text), "loop-pipeline", policy="documented",
+        knobs={"PipelineMultiOutputTex": asked})] for asked in (0, 1)}
+    ((name, message),) = noted[0]
+    assert name == "NotPipelinedLimit"
+    assert "PipelineMultiOutputTex is 0" in message
+    assert noted[1][0][0] != "NotPipelinedLimit"
 
 
 @pytest.mark.seed("KNB-68")

@@ -329,7 +329,8 @@ class _Pipeliner:
         if NOUNROLL in header.pragmas and not self.ctx.knob("OkToPipelineNoUnroll"):
             return Obstacle.PRAGMA, ""
         if not contents:
-            return None
+            left = self._fetches(header) and not self.ctx.knob("PipelineMultiOutputTex")
+            return (Obstacle.LIMIT, "knob PipelineMultiOutputTex is 0") if left else None
         why = feasible(header, parts=self._parts(loop)).obstacle or self._uncopied(loop)
         if why is not None:
             return why
@@ -344,8 +345,10 @@ class _Pipeliner:
 
     def _textures(self, block: Block) -> bool:
         """Whether fetches of several results move as well. Nobody asks where a block has none."""
-        fetches = any(is_long_load(i) and not is_long_load(i, textures=False) for i in block)
-        return fetches and bool(self.ctx.knob("PipelineMultiOutputTex"))
+        return self._fetches(block) and bool(self.ctx.knob("PipelineMultiOutputTex"))
+
+    def _fetches(self, block: Block) -> bool:
+        return any(is_long_load(i) and not is_long_load(i, textures=False) for i in block)
 
     def _parts(self, loop: Loop) -> bool:
         if not any(i.form.convergent for i in loop.header):
