@@ -233,7 +233,8 @@ def test_phase_24_tells_widths_meanings_and_barriers():
 def test_what_the_rule_of_a_family_says_of_the_result(body, opcode, by_rule):
     text = LOOP.replace("BODY", body).replace(".visible", ".global .texref t;\n.visible")
     with Trace() as trace:
-        nvir.run_passes(nvir.read_ptx(text), "loop-pipeline", policy="documented")
+        nvir.run_passes(nvir.read_ptx(text), "loop-pipeline", policy="documented",
+                        knobs={"PipelineMultiOutputTex": 1})
     assert [e.inputs["by_rule"] for e in trace.of("LAT-03")
             if e.inputs["opcode"] == opcode and e.inputs["index"] == 0
             and "family" in e.inputs] == [by_rule]
