@@ -133,10 +133,9 @@ class Block:
     def written(self) -> Iterator[Instruction]:
         """The instructions that a text has: no phis and other pseudo operations, and no jump to
         the block behind this one."""
-        last, blocks, at = self.last, self.function.blocks, 0
-        if last is not None and last.form.name == "bra" and len(last.successors) == 1:
-            at = blocks.index(last.successors[0])
-        falls = at > 0 and blocks[at - 1] is self
+        last = self.last
+        falls = (last is not None and last.form.name == "bra" and len(last.successors) == 1
+                 and last.successors[0] is self.function.behind(self))
         return (i for i in self if not (i.form.op.pseudo or (falls and i is last)))
 
     def append(self, instruction: Instruction) -> Instruction:

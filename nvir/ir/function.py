@@ -39,10 +39,10 @@ class Function(Symbol, Displayed):
     """
 
     __slots__ = (
-        "_back_edges", "_irreducible", "_loops", "_names", "_next_name", "_numbers", "_rpo", "aux",
-        "blocks", "cfg_state", "directives", "edits", "flags", "kind", "known", "linkage",
-        "loaded_params", "loc", "locals", "marks", "module", "params", "pragmas", "prototypes",
-        "return_type", "returns",
+        "_back_edges", "_irreducible", "_loops", "_names", "_next_name", "_numbers", "_places",
+        "_rpo", "aux", "blocks", "cfg_state", "directives", "edits", "flags", "kind", "known",
+        "linkage", "loaded_params", "loc", "locals", "marks", "module", "params", "pragmas",
+        "prototypes", "return_type", "returns",
     )
 
     def __init__(self, name: str, kind: str = "func", module: Module | None = None) -> None:
@@ -73,6 +73,7 @@ class Function(Symbol, Displayed):
         self._next_name = 0
         self._names: set[str] = set()  # of all its blocks, kept by them
         self._numbers: dict[str, int] = {}  # of the last copy of a block, by the block's name
+        self._places: dict[Block, int] = {}  # in the layout, as they were when one was asked for
 
     # -------------------------------------------------------------- body
 
@@ -114,6 +115,14 @@ class Function(Symbol, Displayed):
         self.cfg_changed()
         return b
 
+    def behind(self, block: Block) -> Block | None:
+        """The block behind another in the layout."""
+        blocks, at = self.blocks, self._places.get(block, len(self.blocks))
+        if at >= len(blocks) or blocks[at] is not block:
+            self._places = {b: k for k, b in enumerate(blocks)}
+            at = self._places[block]
+        return blocks[at + 1] if at + 1 < len(blocks) else None
+
     def unique_block_name(self, name: str | None) -> str:
         """`name`, or a variation of it that no block of the function has."""
         taken = self._names
@@ -139,6 +148,7 @@ class Function(Symbol, Displayed):
         blocks, self.blocks = self.blocks, []
         self._rpo, self._back_edges, self._irreducible, self._loops = [], {}, [], None
         self._names, self._numbers, self.marks, self.known = set(), {}, {}, None
+        self._places = {}
         self.cfg_state, self.edits = "never", self.edits + 1
         return blocks
 

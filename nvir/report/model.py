@@ -332,7 +332,7 @@ def _function(
             )
         )
     return FunctionReport(
-        str(f.name), f.kind, sum(1 for i in pressure.instructions if not i.form.op.pseudo),
+        str(f.name), f.kind, sum(1 for b in f.blocks for _ in b.written),
         pressure.max_live, pressure.max_predicates, predicted if is_kernel else None,
         line if line > 0 else None,
         source.place(peak) if peak is not None else None, counted.max_live,
@@ -364,9 +364,7 @@ def _loops(
 
     alias = Analyses.of(facts.function).alias
     sources = source_places(facts.loops, module, told)
-    sizes = over_blocks(
-        facts.loops, lambda b: sum(not i.form.op.pseudo for i in b), lambda n: sum(n)
-    )
+    sizes = over_blocks(facts.loops, lambda b: sum(1 for _ in b.written), lambda n: sum(n))
     live = over_blocks(facts.loops, lambda b: facts.pressure.block_max[b], lambda n: max(n))
     return tuple(
         LoopReport(

@@ -33,7 +33,7 @@ def drawn(monkeypatch):
 
 def test_a_function_shows_its_report_above_its_graph(horner, drawn):
     shown = horner["horner"]._repr_html_()
-    assert "65 instructions" in shown
+    assert "62 instructions" in shown
     assert "horner_fixed" not in shown
     assert shown.index("</pre>") < shown.index("<svg ")
     assert "<?xml" not in shown
@@ -67,7 +67,7 @@ def test_where_nothing_renders_the_text_stands_alone(horner, monkeypatch):
     assert horner._repr_svg_() is None
     assert horner["horner"]._repr_svg_() is None
     assert "<svg" not in horner._repr_html_()
-    assert "65 instructions" in horner._repr_html_()
+    assert "62 instructions" in horner._repr_html_()
 
 
 def test_a_declaration_and_the_level_nvvm_have_something_to_show(drawn):
