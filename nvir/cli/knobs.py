@@ -75,7 +75,7 @@ def _as_json(k: Knob, values: Knobs) -> dict[str, Any]:
         "range": [k.low, k.high] if k.type in ("INT", "FLOAT", "DOUBLE") else None,
         "choices": list(k.choices) or None, "kind": int(values.kind(k.name)),
         "readers": list(k.readers), "inert": k.inert or None, "meaning": k.meaning,
-        "silent": k.is_silent(values.policy),
+        "silent": k.is_silent(values.policy) or bool(k.idle and values.policy == "documented"),
     }
 
 
@@ -98,10 +98,10 @@ def _cells(k: Knob, values: Knobs) -> tuple[str, ...]:
     default, value = k.default_for(values.policy), values.get(k.name)
     changed = "" if value == default else _shown(value)
     status = ", ".join(k.readers) if k.readers else "inert"
-    if k.is_silent(values.policy):
-        status += f" under policy {k.policy}"
-    elif k.idle and values.policy == "documented":
+    if k.idle and "documented" in (k.policy, values.policy):
         status += f" ({k.idle})"
+    elif k.is_silent(values.policy):
+        status += f" under policy {k.policy}"
     meaning = f"{k.meaning} [inert: {k.inert}]" if k.inert else k.meaning
     return k.name, number, k.type, _shown(default), changed, k.origin, status, meaning
 

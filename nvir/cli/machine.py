@@ -71,13 +71,10 @@ def command(name: str | None, other: str | None, as_json: bool, output: str | No
 
 def facts(said: str, p: Profile) -> dict[str, Any]:
     """A profile as a profile file has it, with its name; `said` is what it was asked for by."""
-    from nvir.sm.latency import FAMILIES
-    from nvir.sm.profile_file import document, is_path
+    from nvir.sm.profile_file import document, is_path, noted_opcodes
 
-    opcodes = [{"first": f.first, "last": f.last, "operations": f.category, "assumed": f.assumed}
-               for f in FAMILIES]
     return {"name": p.name, **document(said if is_path(said) else p.name),
-            **({"opcodes": opcodes} if p.class_pipes else {})}
+            **({"opcodes": noted_opcodes()} if p.class_pipes else {})}
 
 
 def tables(p: Profile) -> Iterator[Table]:

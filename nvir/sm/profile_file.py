@@ -85,6 +85,15 @@ def document(name: str) -> dict[str, Any]:
     return {**whole, "banks": {**_BANKS, **whole["banks"]}}
 
 
+def noted_opcodes() -> list[dict[str, Any]]:
+    """The notes' families of opcodes, as `nvir machine --json` tells them beside a profile: rules,
+    which no profile changes."""
+    from nvir.sm.latency import FAMILIES
+
+    return [{"first": f.first, "last": f.last, "operations": f.category, "assumed": f.assumed}
+            for f in FAMILIES]
+
+
 def is_path(name: object) -> TypeGuard[str]:
     """Whether a profile is asked for by its file."""
     return isinstance(name, str) and ("/" in name or name.endswith(".json"))
@@ -196,6 +205,9 @@ class _Checker:
         self.stop()
         if data.get("schema", SCHEMA) != SCHEMA:
             self.error("schema", f"not {SCHEMA!r}: {data['schema']!r}")
+        if data.get("opcodes", noted_opcodes()) != noted_opcodes():
+            self.error("opcodes", "the families of the notes are rules, no figures of a profile; "
+                       "leave it out, or as nvir machine --json has it")
         for key in ("title", "name"):
             if key in data:
                 self.text(key, data[key])

@@ -164,6 +164,8 @@ def test_a_wrong_table_of_classes_is_told(tmp_path: Path, classes: dict, message
      "units.alu: missing key, needed by latency class 6"),
     ('{"extends": "sm_90", "units": {"xu": null}}',
      "units.xu: missing key, needed by latency class 8"),
+    ('{"extends": "sm_80_notes", "opcodes": []}',
+     "opcodes: the families of the notes are rules, no figures of a profile"),
     ('{"extends": "sm_80", "schema": "foo"}', "schema: not 'nvir.machine/1': 'foo'"),
     ('{"extends": "sm_80", "title": 5}', "title: not a name: 5"),
     ('{"extends": "sm_80", "kinds": {"alu": {"class": 99}}}',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 from pathlib import Path
@@ -175,6 +176,10 @@ def test_a_knob_that_no_noted_step_reads_warns(tmp_path):
                 "opt", str(path), "-p", "loops", "--policy", policy, "--knob", f"{k.name}=1"])
             warned = f"warning: knob {k.name} changes nothing: {k.idle}" in ran.stderr
             assert warned == (policy == "documented")
+            told = json.loads(CliRunner().invoke(main, [
+                "knobs", k.name, "--policy", policy, "--json"]).stdout)
+            silent = policy == "documented" or k.policy == "documented"
+            assert [x["silent"] for x in told["knobs"]] == [silent]
     assert sum(bool(k.idle) for k in all_knobs()) == 3
 
 

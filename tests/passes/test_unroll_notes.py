@@ -1326,6 +1326,9 @@ def test_the_prescan_looks_at_the_exits_of_what_runs_more_than_once(trips, body,
 @pytest.mark.seed("UNR-12")
 @pytest.mark.parametrize(("access", "record"), [
     ("ld.const.u32 %r8, [cbuf+4];", {"memory": 1, "loads": 1, "foldable_ldc": 1}),
+    ("ld.param.u32 %r8, [n];", {"memory": 1, "loads": 1, "foldable_ldc": 1}),
+    ("ld.param.u16 %h1, [n+2];", {"memory": 1, "loads": 1, "foldable_ldc": 1}),
+    ("{ .param .b32 back; ld.param.u32 %r8, [back]; }", {"memory": 1, "loads": 1}),
     ("ld.global.u32 %r8, [%rd1];", {"memory": 1, "loads": 1}),
     ("st.global.u32 [%rd1], %r4;", {"memory": 1, "stores": 1}),
     ("st.shared.u32 [s], %r4;", {"memory": 1, "stores": 1}),
@@ -1341,7 +1344,7 @@ def test_the_prescan_looks_at_the_exits_of_what_runs_more_than_once(trips, body,
 ])
 def test_what_one_access_counts_as(access, record):
     text = HEADER.replace(".visible", ".func inner2 { ret; }\n.visible")
-    f = nvir.read_ptx(text + loop(access, 9) + END)["k"]
+    f = nvir.read_ptx(text + ".reg .b16 %h<2>;\n" + loop(access, 9) + END)["k"]
     f.analyze_cfg()
     (x,) = natural_loops(f)
     r = scan(x)

@@ -25,7 +25,17 @@ from nvir.analysis.pressure import register_pressure
 from nvir.assembler.unroll.body_cost import loop_control
 from nvir.assembler.unroll.known import Counted, Known, is_symbol
 from nvir.assembler.unroll.latch_exit import FLOAT, SIGNED
-from nvir.ir import Block, Function, Instruction, Loop, OpKind, Param, Value, natural_loops
+from nvir.ir import (
+    Block,
+    Function,
+    Instruction,
+    Loop,
+    OpKind,
+    Param,
+    SymbolOffset,
+    Value,
+    natural_loops,
+)
 from nvir.ir.text.trace import Brief, note, step
 from nvir.passes.loop.frequency import is_cold, said_frequency
 
@@ -184,7 +194,10 @@ def _count(r: BodyRecord, i: Instruction, known: Known) -> None:
     r.loads += f.name == "ld"
     r.stores += f.name == "st"
     base = i.operands[f.addresses[0][0]]
+    symbol = base.symbol if isinstance(base, SymbolOffset) else base
     fixed = known(base) or is_symbol(base) or isinstance(base, Param)
+    if f.space == "param" and not isinstance(symbol, Param):
+        fixed = False  # what a call takes and gives is another each time
     if f.name == "ld" and f.space in ("const", "param") and fixed:
         r.foldable_ldc += 1
     elif known(base) and not is_symbol(base):
