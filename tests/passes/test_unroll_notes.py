@@ -1327,6 +1327,7 @@ def test_the_prescan_looks_at_the_exits_of_what_runs_more_than_once(trips, body,
 @pytest.mark.parametrize(("access", "record"), [
     ("ld.const.u32 %r8, [cbuf+4];", {"memory": 1, "loads": 1, "foldable_ldc": 1}),
     ("ld.param.u32 %r8, [n];", {"memory": 1, "loads": 1, "foldable_ldc": 1}),
+    ("ld.param::entry.u32 %r8, [n];", {"memory": 1, "loads": 1, "foldable_ldc": 1}),
     ("ld.param.u16 %h1, [n+2];", {"memory": 1, "loads": 1, "foldable_ldc": 1}),
     ("{ .param .b32 back; ld.param.u32 %r8, [back]; }", {"memory": 1, "loads": 1}),
     ("ld.global.u32 %r8, [%rd1];", {"memory": 1, "loads": 1}),

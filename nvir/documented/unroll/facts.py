@@ -196,9 +196,10 @@ def _count(r: BodyRecord, i: Instruction, known: Known) -> None:
     base = i.operands[f.addresses[0][0]]
     symbol = base.symbol if isinstance(base, SymbolOffset) else base
     fixed = known(base) or is_symbol(base) or isinstance(base, Param)
-    if f.space == "param" and not isinstance(symbol, Param):
+    space = f.space.partition("::")[0]  # of param::entry and param::func
+    if space == "param" and not isinstance(symbol, Param):
         fixed = False  # what a call takes and gives is another each time
-    if f.name == "ld" and f.space in ("const", "param") and fixed:
+    if f.name == "ld" and space in ("const", "param") and fixed:
         r.foldable_ldc += 1
     elif known(base) and not is_symbol(base):
         r.foldable_addresses += 1
