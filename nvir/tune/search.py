@@ -651,7 +651,6 @@ class _Search:
             for c in self.found.candidates
         ]
 
-
     def _is_sure(self, c: Judged) -> bool:
         """Whether a predicted warp alone is faster by more than the prediction is wrong. It does
         not know what guards cost that were branches."""

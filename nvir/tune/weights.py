@@ -317,7 +317,7 @@ class Dealing:
             regions.setdefault(self.copies[m.header], []).append((m.header, True))
         for b, share in pieces:
             regions.setdefault(round(share), []).append((b, False))
-        taken: Counter[int] = Counter()
+        taken: defaultdict[int, float] = defaultdict(float)
         for count, often in Counter(loop.counts).items():
             self._share(count - always / instances, regions, instances, taken, often)
         n = len(loop.counts)
@@ -328,7 +328,7 @@ class Dealing:
 
     def _share(
         self, left: float, regions: Mapping[int, list[tuple[int, bool]]], instances: int,
-        taken: Counter[int], often: int,
+        taken: defaultdict[int, float], often: int,
     ) -> None:
         """Give so many iterations, so often, to regions, those with most copies first, of these
         what a pipeline leaves last."""
@@ -345,7 +345,7 @@ class Dealing:
                 if rounds and chunk[0][1]:
                     last, width = [key for key, _ in chunk], copies
         for key in last:
-            taken[key] += max(left, 0) / width * often  # type: ignore[assignment]  # a share of a round
+            taken[key] += max(left, 0) / width * often  # a share of a round
 
     def _turn(self, x: tuple[int, bool]) -> tuple[bool, bool, int]:
         key, is_loop = x
