@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -17,6 +18,12 @@ _ORACLES = ("ptxas", "nvdisasm", "cuobjdump", "libnvvm", "libdevice")
 settings.register_profile("nvir", deadline=None, derandomize=True, database=None)
 settings.register_profile("random", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile("random" if os.environ.get("NVIR_RANDOM") == "1" else "nvir")
+
+
+def pytest_configure() -> None:
+    # A shell's background jobs ignore interrupts, and so would the commands that tests interrupt.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -15,11 +15,9 @@ from nvir.report.workers import DIED, Workers
 
 # Two workers that each write their number into a file and then wait longer than any test does.
 WAITING = """
-import os, signal, sys, time
+import os, sys, time
 from pathlib import Path
 from nvir.report.workers import Workers
-
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 
 def wait(folder):
     Path(folder, str(os.getpid())).touch()
