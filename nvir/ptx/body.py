@@ -173,14 +173,16 @@ class BodyReader(Flow):
                 at = short.end() if short else start
                 self.source.error("expected '.loc FILE LINE COLUMN'", at)
                 return self._statement_end(start)
+            well = LOC_REST.match(m[4])
             if m[3] is None:
                 short = LOC_NUMBERS.match(code, start)
                 at = short.end() if short else start
                 self.source.refuse("expected '.loc FILE LINE COLUMN'", at)
-            elif not LOC_REST.match(m[4]):
+            elif not well:
                 self.source.refuse("behind '.loc FILE LINE COLUMN' may stand ', function_name "
                                    "LABEL, inlined_at FILE LINE COLUMN'", m.start(4))
-            inlined = m[4].strip().lstrip(",").strip()
+            # Other words are left out: printed again, `.entry` would begin a kernel.
+            inlined = m[4].strip().lstrip(",").strip() if well else ""
             self.loc = Location(int(m[1]), int(m[2]), int(m[3] or 0), inlined)
             return m.end()
         if name == ".reg":
