@@ -10,8 +10,10 @@ Cost    that of the prediction, and one template look-up for each operation.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 
 from nvir.analysis.liveness import Liveness
 from nvir.assembler.regalloc.code import Code, Op, Region
@@ -28,6 +30,7 @@ from nvir.sm.templates.lookup import template
 
 _PREDICATES = 7
 _OF_ADDRESSES = frozenset(("S2UR", "R2UR"))
+CROWDED = 2  # multiplications for each integer operation from which none is made of a move
 SLACK = 8  # registers that an order for time may take beyond those that are predicted
 _STACK_POINTER = Span(VECTOR, STACK_POINTER, 1)
 _DESCRIPTOR = Span(UNIFORM, 4, 2)  # of global memory, which accesses name
@@ -42,14 +45,16 @@ def predicted_body(
     """The body of one function on one machine; `factors` as in `regalloc.predict`.
 
     `timed`: for its cycles. What hardly fits its registers is predicted in an order in which each
-    load waits for the use before it; the assembler finds one that fits and has loads under way.
-    What a phi is handed in another register is moved there; what two pipes can do is put on one.
+    load waits for the use before it; the assembler finds one that fits, or spills, and has loads
+    under way. What a phi is handed in another register is moved there; what two pipes can do is put
+    on one; each arithmetic instruction of an operation waits for the one before.
     """
     p = predict(function, profile, factors, live=live)
     g = generation(profile.capability)
     code, free = p.lowering.code, p.registers - RESERVED
+    slack = max(SLACK, free // 2) if p.spills.bytes else SLACK
     orders = p.orders if not timed else [
-        _for_time(region, code, free + SLACK) for region in code.regions]
+        _for_time(region, code, free + slack) for region in code.regions]
     found = colour(code, orders, free, g.cool)
     place: dict[Block, int] = {}
     for n, region in enumerate(code.regions):
@@ -59,11 +64,12 @@ def predicted_body(
     leaves = _exits(function)
     for n, (region, order) in enumerate(zip(code.regions, orders, strict=True)):
         made = BodyBlock(n)
-        for op in order:
-            new = _instructions(op, p, found, profile, leaves)
-            if timed:
-                _choose_pipes(new, made.instructions[-1:], op, profile)
-            made.instructions += new
+        each = [(op, _instructions(op, p, found, profile, leaves)) for op in order]
+        if timed:
+            _choose_pipes(each, profile)
+            for _, new in each:
+                _chain(new, profile)
+        made.instructions += (i for _, new in each for i in new)
         if timed:
             _hand_over(made.instructions, region, order, p, found)
         inside = set(region.blocks)
@@ -167,30 +173,44 @@ def _hand_over(
             made.insert(at, BodyInstruction("MOV", (to,), (source,)))
 
 
-def _choose_pipes(
-    new: list[BodyInstruction], last: list[BodyInstruction], op: Op, profile: Profile,
-) -> None:
-    """Put moves, sums and shifts of one operation on the integer or the multiplying pipe.
+def _chain(new: list[BodyInstruction], profile: Profile) -> None:
+    """Let each arithmetic instruction of an operation wait for the one before: a carry, or what is
+    loaded and then made the result of. Its accesses of memory and its matrix products are apart."""
+    for a, b in pairwise(new):
+        a.writes = new[-1].writes
+        if _pipe(profile, b.opcode) in ("ALU", "FMA"):
+            b.reads = (*b.reads, *a.writes)
+
+
+def _choose_pipes(each: list[tuple[Op, list[BodyInstruction]]], profile: Profile) -> None:
+    """Put moves, sums and shifts of a region's operations on the integer or the multiplying pipe.
 
     As ptxas 13.0 mostly does (real projects, sm_80 and sm_90): a move of a register (two of three,
     from half to nearly all by project and by what stands before it) and a difference of two are
     multiplications; so are moves of literals, sums of two registers, high halves and shifts to the
-    left by a literal, but right behind one. Sums with a literal are not.
+    left by a literal, but right behind one, and where there are twice as many as integer operations
+    (of moves there a third to a half). Sums with a literal are not.
     """
-    for i in new:
-        free = not last or _pipe(profile, last[0].opcode) != "FMA"
-        registers = sum(s.file == VECTOR for s in i.reads)
+    pipes: Counter[str] = Counter()
+    for i in (i for _, new in each for i in new if i.opcode != "MOV"):
+        pipes[_pipe(profile, i.opcode)] += 2 if ".WIDE" in i.opcode else 1
+    crowded = pipes["FMA"] >= CROWDED * pipes["ALU"] > 0
+    last = ""
+    for op, new in each:
         form = op.parent.form.name
-        if i.opcode == "MOV" and (registers or free):
-            i.opcode = "IMAD.MOV"
-        elif i.opcode == "IADD" and len(new) == 1:
-            both = registers == 2 and (form == "sub" or free)
-            i.opcode = "IMAD.IADD" if both else "IADD3"
-        elif i.opcode == "IADD3.X" and free:
-            i.opcode = "IMAD.X"
-        elif i.opcode == "SHF" and form == "shl" and registers == 1 and free:
-            i.opcode = "IMAD.SHL"
-        last = [i]
+        for i in new:
+            free = not crowded and last != "FMA"
+            registers = sum(s.file == VECTOR for s in i.reads)
+            if i.opcode == "MOV" and (registers or free):
+                i.opcode = "IMAD.MOV"
+            elif i.opcode == "IADD" and len(new) == 1:
+                both = registers == 2 and (form == "sub" or free)
+                i.opcode = "IMAD.IADD" if both else "IADD3"
+            elif i.opcode == "IADD3.X" and free:
+                i.opcode = "IMAD.X"
+            elif i.opcode == "SHF" and form == "shl" and registers == 1 and free:
+                i.opcode = "IMAD.SHL"
+            last = _pipe(profile, i.opcode)
 
 
 def _pipe(profile: Profile, opcode: str) -> str:

@@ -29,12 +29,13 @@ BUILT = 1 << 22  # the number of what stands in no kernel as it was
 @attrs.frozen(eq=False)
 class Code:
     """What became of a candidate: its body, registers a thread, bytes of stores and loads that
-    were spilled, bytes of static shared memory."""
+    were spilled, bytes of static shared memory. `factors`: loop header → copies, as predicted."""
 
     body: MachineBody
     registers: int
     spill_bytes: int
     shared: int
+    factors: Mapping[str, int] = attrs.Factory(dict)
 
 
 def numbered(module: Module, kernels: Sequence[Function]) -> Module:
@@ -113,10 +114,11 @@ def predict_all(
     assembler will make. Those that cannot be predicted are left out."""
     out = {}
     for f in candidates:
+        copies = factors.get(str(f.name), {})
         try:
-            body = predicted_body(f, profile, factors.get(str(f.name)), timed=True)
+            body = predicted_body(f, profile, copies, timed=True)
         except NvirError:
             continue
         shared = static_shared_memory(f)
-        out[str(f.name)] = Code(body, body.registers or 0, body.spill_bytes or 0, shared)
+        out[str(f.name)] = Code(body, body.registers or 0, body.spill_bytes or 0, shared, copies)
     return out

@@ -561,7 +561,7 @@ class _Search:
             (s, "the assembler refuses it") for s, c in code.items() if c is None)
         new = {s: c for s, c in code.items() if c is not None}
         before = [x.trips for x in self.found.loops]
-        dealt = {s: Dealing(c.body, self.found.loops, self.single, self.profile)
+        dealt = {s: Dealing(c.body, self.found.loops, self.single, self.profile, c.factors)
                  for s, c in new.items()}
         for d in dealt.values():
             d.infer()
@@ -578,7 +578,7 @@ class _Search:
             blocks = self._occupancy(c.registers, c.shared).blocks_per_sm
             warps = blocks * -(-self.found.block // 32) / PARTITIONS
             d = dealt.get(settings) or Dealing(
-                c.body, self.found.loops, self.single, self.profile)
+                c.body, self.found.loops, self.single, self.profile, c.factors)
             w = d.run()
             runs = d.executed(w)
             self.runs = self.runs or runs

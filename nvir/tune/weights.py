@@ -103,7 +103,8 @@ def kernel_loops(
         own = [i for b in loop.blocks if b not in inner for i in b if not i.form.is_phi]
         numbers = frozenset(i.line for b in loop.blocks for i in b)
         mine = frozenset(i.line for i in own)
-        anchors = frozenset(i.line for i in own if i.form.reads or i.form.writes)
+        anchors = frozenset(
+            i.line for i in own if i.form.reads or i.form.writes or i.form.addresses)
         each = parts[name][1].copies if name in parts else 1
         counts: Sequence[int] = [n // each for n in ASSUMED]
         source = "assumed"
@@ -174,13 +175,14 @@ def weights(
 
 class Dealing:
     """How the iterations of a kernel's loops are dealt out over a body of it; `single` is `once` of
-    the body in which no loop is unrolled."""
+    the body in which no loop is unrolled. `factors`: copies of loops of a predicted body, by their
+    names."""
 
     def __init__(
         self, body: MachineBody, loops: Sequence[KernelLoop], single: Mapping[int, int],
-        profile: Profile,
+        profile: Profile, factors: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        self.body, self.loops, self.single = body, loops, single
+        self.body, self.loops, self.single, self.factors = body, loops, single, factors
         self.lines = [_lines(b, profile) for b in body.blocks]
         self.owner = {m.header: self._owner(m) for m in body.loops}
         self.copies = {m.header: self._copies(m) for m in body.loops}
@@ -282,6 +284,8 @@ class Dealing:
             x is not None and loop in x.outer() for x in inner
         ):
             return 1
+        if loop is not None and not loop.accesses and loop.name in self.factors:
+            return self.factors[loop.name]
         own = [b for b in m.blocks if self.body.blocks[b].loop is m]
         return max(1, self.copies_of(loop, own)) if loop is not None else 1
 

@@ -199,6 +199,70 @@ def test_code_that_hardly_fits_is_timed_with_its_loads_under_way():
     assert times[1] < 0.6 * times[0]
 
 
+def predicted_time(statements: str) -> float:
+    """Cycles of a warp alone of a kernel that loads at %rd1 and stores at %rd2, both apart by
+    thread, by predicted code."""
+    text = SUM[: SUM.index("  mov.f32 %f1,")] + statements + "\n  ret;\n}\n"
+    text = text.replace(".reg .b32 %r<6>;", ".reg .b32 %r<40>; .reg .b16 %h<9>;")
+    _, k = kernel_of(text.replace(".reg .f32 %f<4>", ".reg .f32 %f<40>"))
+    body = predicted_body(k, SM_80, timed=True)
+    return kernel_time(body, SM_80, weights(body, [], once(body, SM_80), SM_80), "l2").cycles(
+        1).one_warp
+
+
+def test_what_is_made_of_a_load_behind_it_waits_for_it():
+    """A vector of halves is one load, which is then taken apart."""
+    taken = predicted_time("ld.global.v4.u16 {%h1, %h2, %h3, %h4}, [%rd4];\n"
+                           "st.global.v4.u16 [%rd5], {%h4, %h3, %h2, %h1};")
+    plain = predicted_time("ld.global.u32 %r4, [%rd4];\nst.global.u32 [%rd5], %r4;")
+    assert plain > float(SM_80.latency("LDG", level="l2"))
+    assert plain <= taken < plain + 50
+
+
+def test_a_guarded_store_waits_for_what_its_guard_asks():
+    """Of a short branch; arithmetic in its place does not."""
+    _, k = kernel_of(SUM[: SUM.index("  mov.f32 %f1,")] + """
+  ld.global.f32 %f1, [%rd4];
+  mov.u32 %r4, 5;
+  setp.lt.f32 %p1, %f1, 0f00000000;
+  @%p1 bra J;
+  mul.lo.u32 %r4, %r1, %r2;
+  st.global.u32 [%rd5], %r2;
+J:
+  st.global.u32 [%rd4], %r4;
+  ret;
+}
+""")
+    made = [i for i in predicted_body(k, SM_80, timed=True).instructions()
+            if i.family in ("FSETP", "IMAD", "STG")]
+    guard = next(i for i in made if i.family == "FSETP").writes[0]
+    first, _ = (i for i in made if i.family == "STG")
+    assert guard in first.reads
+    assert not any(guard in i.reads for i in made if i.opcode == "IMAD")
+
+
+def test_prefetches_tell_how_often_a_loop_is_there():
+    _, k = kernel_of(UNKNOWN.replace("ld.global.f32 %f2, [%rd4];", "prefetch.global.L2 [%rd4];"))
+    (loop,) = kernel_loops(k, {}, {}, {})
+    assert loop.accesses
+    _, k = kernel_of(UNKNOWN.replace("ld.global.f32 %f2, [%rd4];", ""))
+    (loop,) = kernel_loops(k, {}, {}, {})
+    assert not loop.accesses
+
+
+def test_copies_that_fold_are_told_by_the_prediction():
+    """Sums of a loop without accesses are one in its four copies."""
+    text = UNKNOWN.replace("ld.global.f32 %f2, [%rd4];", "")
+    text = text.replace("fma.rn.f32 %f1, %f2, %f2", "//")
+    _, k = kernel_of(text.replace('.pragma "nounroll";', ""))
+    loops = kernel_loops(k, {"LOOP": 100}, {}, {})
+    single = once(predicted_body(k, SM_80), SM_80)
+    body = predicted_body(k, SM_80, {"LOOP": 4})
+    runs = [Dealing(body, loops, single, SM_80, factors).run().trips[body.loops[0].header]
+            for factors in ({}, {"LOOP": 4})]
+    assert runs == [100, 25]
+
+
 def test_what_a_pipeline_leaves_is_run_last():
     """Its kernel and the loop that does the rest have one copy each; in a prediction the rest
     stands first."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nvir.analysis.induction import constant_of
 from nvir.assembler.regalloc.code import Code, Op, Region
 from nvir.assembler.regalloc.facts import facts_of
 from nvir.assembler.regalloc.tables import COPIES, PREDICATED, PREDICATED_BOTH, PREDICATED_PLAIN
@@ -96,20 +97,25 @@ def unroll(region: Region, factor: int, code: Code, ids: Mapping[Value, int]) ->
     carried = _carried(region, ids)
     body = list(region.ops)
     last = body.pop() if body and body[-1].parent.form.terminator else None
-    once = _linear(body, region, carried)
+    linear = _Linear(body, last, region, carried, code, ids)
     made = list(body)
     now: dict[int, int] = {}
     for _ in range(min(factor - 1, COPIES // max(1, len(body)))):
         now = {p: now.get(o, o) for p, o in carried.items()}
         for op in body:
-            if op.results and once.issuperset(op.results):
+            if op.results and linear.shared.issuperset(op.results):
                 now.update((r, r) for r in op.results)
                 continue
-            sources = tuple(dict.fromkeys(k for s in op.sources if (k := now.get(s, s)) >= 0))
+            first = linear.displaced.get(op)
+            sources = first if first is not None else tuple(
+                dict.fromkeys(k for s in op.sources if (k := now.get(s, s)) >= 0))
             for r in op.results:
                 now[r] = code.value(code.widths[r])
             tuples = tuple(tuple(now.get(s, s) for s in t) for t in op.tuples)
-            made.append(op.copy(tuple(now[r] for r in op.results), sources, tuples))
+            new = op.copy(tuple(now[r] for r in op.results), sources, tuples)
+            if first is not None:
+                new.family = _DISPLACED.get(code.widths[op.results[0]], "IADD3")
+            made.append(new)
     if last is not None:
         made.append(last)
     region.ops = made
@@ -132,30 +138,93 @@ def _carried(region: Region, ids: Mapping[Value, int]) -> dict[int, int]:
 
 
 _UNSCALED = (OpKind.SUM, OpKind.RESIZE, OpKind.CONVERT)
+_DISPLACED = {2: "IADD3 IADD3.X"}  # by width: a sum with a literal
 
 
-def _linear(ops: list[Op], region: Region, carried: Mapping[int, int]) -> set[int]:
-    """Values that are an induction by a literal, times a literal, plus what is invariant, and what
-    compares one: a copy's is the first one's and an offset."""
-    made: dict[int, Op] = {r: op for op in ops for r in op.results}
-    known: set[int] = set()
-    for head, after in carried.items():
-        op = made.get(after)
-        if op is not None and op.sources == (head,) and op.parent.form.kind is OpKind.SUM:
-            known.add(head)
-    found: set[int] = set()
-    for op in ops:
-        i = op.parent
-        f = i.form
-        if f.kind is OpKind.COMPARE:
-            if any(s in known for s in op.sources):
-                found.update(op.results)
-        elif (
+class _Linear:
+    """What is an induction by a literal, times a literal, plus what is invariant: a copy's is the
+    first one's and an offset, by which accesses of memory reach it.
+
+    shared     values that all copies read of the first: accesses do, and the test of the latch;
+               and literals
+    displaced  operations that make others of such → what the sum with a literal that each copy has
+               in their place reads
+
+    A word that is made wider is no such value: the sum of words may wrap. It is one where both
+    where the loop begins and where it ends are literals (seen of ptxas 13.0).
+    """
+
+    def __init__(
+        self, ops: list[Op], last: Op | None, region: Region, carried: Mapping[int, int],
+        code: Code, ids: Mapping[Value, int],
+    ) -> None:
+        self.code, self.ids = code, ids
+        loaded = [op for op in ops if not op.sources and op.family]  # literals, by `Lowering.load`
+        self.made = {r: op for op in ops for r in op.results if op not in loaded}
+        self.tests = set(last.sources) if last is not None else set()
+        self.known = {
+            head for head, after in carried.items()
+            if (op := self.made.get(after)) is not None and op.sources == (head,)
+            and op.parent.form.kind is OpKind.SUM
+        }
+        self.bounded = self._bounded(ops, region)
+        found = [op for op in ops if self._is_linear(op)]
+        tests = [op for op in ops if self._tests(op)]
+        alone = self._read_alone(ops, {*found, *tests}, carried)
+        self.shared = {
+            r for op in (*loaded, *found, *tests) if op not in alone for r in op.results}
+        self.displaced = {
+            op: op.sources if op.parent.form.kind is OpKind.SUM else op.results for op in alone
+        }
+
+    def _bounded(self, ops: list[Op], region: Region) -> set[int]:
+        """The phis that begin with a literal, of a loop that ends at one."""
+        ends = [v for op in ops if self.tests.issuperset(op.results)
+                and op.parent.form.kind is OpKind.COMPARE for v in op.parent._operands]
+        if all(constant_of(v) is None for v in ends):
+            return set()
+        return {
+            self.ids[i] for i in region.blocks[0] if i.form.is_phi and all(
+                constant_of(v) is not None for v, b in zip(i._operands, i.aux, strict=True)
+                if b is not region.blocks[-1])
+        }
+
+    def _is_linear(self, op: Op) -> bool:
+        f = op.parent.form
+        if not (
             f.op.linear and f.type is not None and f.type.kind in "usb"
-            and any(s in known for s in op.sources)
-            and all(s in known or s not in made for s in op.sources)
-            and (f.kind in _UNSCALED or isinstance(i._operands[1], Constant))
+            and op.parent.type.kind in "usb" and any(s in self.known for s in op.sources)
+            and all(s in self.known or s not in self.made for s in op.sources)
+            and (f.kind in _UNSCALED or isinstance(op.parent._operands[1], Constant))
         ):
-            known.update(op.results)
-            found.update(op.results)
-    return found
+            return False
+        widths, known = self.code.widths, [s for s in op.sources if s in self.known]
+        if not self.bounded.issuperset(known) and any(
+            widths[s] < widths[r] for s in known for r in op.results
+        ):
+            return False
+        self.known.update(op.results)
+        if self.bounded.issuperset(known):
+            self.bounded.update(op.results)
+        return True
+
+    def _tests(self, op: Op) -> bool:
+        """Whether it is what the latch asks for, of such a value."""
+        return op.parent.form.kind is OpKind.COMPARE and not self.known.isdisjoint(
+            op.sources) and self.tests.issuperset(op.results)
+
+    def _read_alone(
+        self, ops: list[Op], linear: set[Op], carried: Mapping[int, int],
+    ) -> set[Op]:
+        """Those of the linear operations whose results others read than accesses by address."""
+        read: set[int] = set()
+        for op in ops:
+            if op not in linear:
+                read.update(self._by_value(op))
+        read.update(carried[s] for s in read & carried.keys())
+        return {op for op in linear if not read.isdisjoint(op.results)}
+
+    def _by_value(self, op: Op) -> set[int]:
+        """What an operation reads, but for the address of an access."""
+        bases = {self.ids.get(op.parent._operands[b], -1) for b, _ in op.parent.form.addresses}
+        return {s for s in op.sources if s not in bases}

@@ -21,7 +21,7 @@ Cost    linear in the instructions, those of unrolled copies included.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.liveness import Liveness, liveness
@@ -135,9 +135,10 @@ class Lowering:
     # ------------------------------------------------------------------ instructions
 
     def _region(self, blocks: list[Block]) -> Region:
-        region = Region(blocks)
+        region, inside = Region(blocks), set(blocks)
         for block in blocks:
             self.place[block] = len(self.code.regions)
+            start = len(region.ops)
             i = block.first
             while i is not None:
                 f = i.form
@@ -149,7 +150,18 @@ class Lowering:
                 else:
                     self._instruction(i, facts_of(f), region.ops)
                 i = i.next
+            if block is not blocks[0] and inside.issuperset(block._preds[0]._succs):
+                self._guard(block, region.ops[start:])
         return region
+
+    def _guard(self, block: Block, ops: Iterable[Op]) -> None:
+        """Accesses of a block that is guarded rather than jumped over wait for the guard."""
+        branch = block._preds[0].terminator
+        if len(block._preds) == 1 and branch is not None and branch.guard is not None:
+            guard = self.ids.get(branch.guard, -1)
+            for op in ops:
+                if op.kind != PLAIN and guard >= 0 and guard not in op.sources:
+                    op.sources = (*op.sources, guard)
 
     def _instruction(self, i: Instruction, facts: Facts, ops: list[Op]) -> None:
         if i in self.dead:
