@@ -17,6 +17,7 @@ from nvir.assembler.regalloc.facts import facts_of
 from nvir.assembler.regalloc.tables import COPIES, PREDICATED, PREDICATED_BOTH, PREDICATED_PLAIN
 from nvir.ir.block import Block
 from nvir.ir.opcodes import OpKind
+from nvir.ir.types import ScalarType
 from nvir.ir.values import Constant, Value
 
 
@@ -190,10 +191,11 @@ class _Linear:
         }
 
     def _is_linear(self, op: Op) -> bool:
-        f = op.parent.form
+        f, t = op.parent.form, op.parent.type
         if not (
             f.op.linear and f.type is not None and f.type.kind in "usb"
-            and op.parent.type.kind in "usb" and any(s in self.known for s in op.sources)
+            and isinstance(t, ScalarType) and t.kind in "usb"
+            and any(s in self.known for s in op.sources)
             and all(s in self.known or s not in self.made for s in op.sources)
             and (f.kind in _UNSCALED or isinstance(op.parent._operands[1], Constant))
         ):
