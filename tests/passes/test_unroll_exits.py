@@ -58,6 +58,9 @@ CONTROL = [
     (f"{ZERO} L: {BODY} {ADD} {NOT_LESS} @%p1 bra X; add.f32 %f4, %f4, %f1; bra L; X:", FULL, FOUR),
     (f"{ZERO} L: {BODY} {IF} {ADD} {NOT_LESS} @%p1 bra X; bra L; X:", FULL, FOUR),
     (f"{ZERO} L: {BODY} {ADD} {NOT_LESS} @%p1 bra X; bra L; X: {ROTATED}", FULL, FOUR),
+    # a test for less of a variable that falls; of one that grows the other way there are no copies
+    (f"{ZERO} L: {BODY} add.s32 %i20, %i20, -1; {LESS} @%p1 bra L;", N, FOUR),
+    (f"{ZERO} L: {BODY} {ADD} setp.gt.s32 %p1, %i20, {{T}}; @%p1 bra L;", N, N),
     (f"{ZERO} L: {BODY} {ADD} {NOT_LESS} @!%p1 bra L; {ROTATED}", N, N),
     # step and test apart
     (f"{ZERO} L: {BODY} {IF} {ADD} {LESS} @%p1 bra L;", FULL, FOUR),

@@ -37,7 +37,7 @@ from nvir.assembler.unroll.decision import UnrollCode, UnrollDecision
 from nvir.assembler.unroll.exits import COUNT_LIMIT, Refusal, counted_by, why_not_counted
 from nvir.assembler.unroll.known import Counted
 from nvir.assembler.unroll.latch_exit import what_is_wrong
-from nvir.assembler.unroll.miscounts import miscount
+from nvir.assembler.unroll.miscounts import falls, miscount
 from nvir.assembler.unroll.outside import outside_size
 from nvir.assembler.unroll.weights import (
     BLACKWELL,
@@ -116,8 +116,9 @@ class UnrollFacts:
     def trip(self, loop: Loop) -> TripCount | None:
         if loop.header not in self._trips:
             trip = counted_by(loop)
-            unknown = trip is not None and trip.count is None and trip.text == "unknown"
-            self._trips[loop.header] = None if unknown else trip
+            if trip is not None and trip.count is None and trip.text == "unknown":
+                trip = trip if falls(trip) else None
+            self._trips[loop.header] = trip
         return self._trips[loop.header]
 
     def never(self, loop: Loop) -> str:

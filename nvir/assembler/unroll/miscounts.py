@@ -40,6 +40,16 @@ def miscount(loop: Loop) -> str:
     return next((why for x in exits if (why := _of_exit(loop, x))), "")
 
 
+def falls(trip: TripCount) -> bool:
+    """Whether a test for less is of a variable that falls, which ptxas copies as one that grows."""
+    step = trip.variable.step
+    return isinstance(step, int) and step < 0 < _order(trip)
+
+
+def _order(trip: TripCount) -> int:
+    return _ORDERS.get(trip.compare.partition(".")[0], 0)
+
+
 def _of_exit(loop: Loop, trip: TripCount) -> str:
     variable, compare = trip.variable, trip.compare.partition(".")[0]
     step, bits = variable.step, variable.bits
@@ -49,7 +59,7 @@ def _of_exit(loop: Loop, trip: TripCount) -> str:
     if known is not None:
         right = known in (0, trip.count)  # 0: it is no counted loop for ptxas
         return "" if right else f"ptxas counts {known} rounds where there are {trip.text}"
-    order = _ORDERS.get(compare, 0)
+    order = _order(trip)
     if order * step < 0:
         return "" if order < 0 else f"a test .{compare} of a variable that falls"
     if abs(step) * (FEW if order else AHEAD) >= 1 << bits - 1:
