@@ -27,7 +27,9 @@ ATOM = re.compile(
     re.ASCII,
 )
 SHAPE = re.compile(r"(?:%s(?:\.[a-z][0-9]+)?(?! *[%.!\-({\[])|[\[\]{}|+,! \-()])*\Z")
-EMPTY = re.compile(r"(?:^|[\[{(,|+]) ?,|, ?(?:$|[\]}),|+])")  # a comma with nothing on one side
+EMPTY = re.compile(  # a comma with nothing on one side, or a sign before nothing
+    r"(?:^|[\[{(,|+]) ?,|, ?(?:$|[\]}),|+])|[-!+](?![-!%(\[{])"
+)
 
 
 class InstructionReader:
