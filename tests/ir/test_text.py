@@ -438,6 +438,7 @@ def test_any_aux_datum_comes_back(datum):
         ("st.global.f32 [%rd1], %0", "st.global.f32 [%rd1, %0", "cannot read the operands", 15, 17),
         ("L2:\n", "L2:\nL1:\n", "two blocks are named 'L1'", 14, 1),
         ("[%rd1], %0", "[%rd1], 3!1", "cannot read the operands", 15, 17),
+        ("[%rd1], %0", "[%rd1], -", "cannot read the operands", 15, 17),
         ("[%rd1], %0", "[%rd1], .b8", "cannot read the operands", 15, 22),
         ("[%rd1], %0", "[%rd1], .b8%0", "cannot read the operands", 15, 22),
         ("\n}", "", "the body is not closed: expected '}'", 3, 78),
