@@ -333,6 +333,15 @@ def test_a_letter_that_holds_the_byte_85_ends_no_line() -> None:
     ('\n#include "/dev/zero"\n', 'bad.cu:2:10: error: "/dev/zero" is not a regular file'),
     ('#define Z "/dev/zero"\n#include Z // a macro\n', 'bad.cu:1:11: error: "/dev/zero" is not'),
     ('#include "mine.h"\n', 'mine.h:1:12: error: "pipe" is not a regular file'),
+    ('#inc\\\nlude "/dev/zero"\n', 'bad.cu:2:6: error: "/dev/zero" is not'),
+    ('%:include "/dev/zero"\n', 'bad.cu:1:11: error: "/dev/zero" is not'),
+    ('#include_next "/dev/zero"\n', 'bad.cu:1:15: error: "/dev/zero" is not'),
+    ('# /*\n*/ import </dev/zero>\n', 'bad.cu:2:11: error: </dev/zero> is not'),
+    ('char a[] = "/*";\n#include "pipe" // */\n', 'bad.cu:2:10: error: "pipe" is not'),
+    ('#define A "pipe"\n#define B A\n#include B\n', 'bad.cu:1:11: error: "pipe" is not'),
+    ('#define S(x) #x\n#include S(/dev/zero)\n', 'bad.cu:2:12: error: /dev/zero is not'),
+    ('#pragma GCC dependency "pipe"\n', 'bad.cu:1:24: error: "pipe" is not'),
+    ('_Pragma("GCC dependency \\"pipe\\"")\n', 'bad.cu:1:27: error: "pipe" is not'),
 ])
 @pytest.mark.parametrize("option", ["--front-end=clang", "--front-end=auto", "--emit=tree"])
 def test_devices_and_pipes_are_not_included(tmp_path: Path, text: str, said: str,
@@ -340,6 +349,14 @@ def test_devices_and_pipes_are_not_included(tmp_path: Path, text: str, said: str
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "mine.h").write_text('# include  "pipe"\n')
     assert said in told(tmp_path, text + GOOD, option)
+
+
+@pytest.mark.parametrize("text", [
+    '// #include "/dev/zero"\n', 'char a[] = "#include </dev/zero>";\n', '#define Z "/dev/zero"\n',
+    '/*\n%:include "/dev/zero"\n*/\n', '#pragma message("/dev/zero")\n'])
+def test_a_device_that_is_only_named_is_none_included(tmp_path: Path, text: str) -> None:
+    (tmp_path / "k.cu").write_text(text + GOOD)
+    assert run(str(tmp_path / "k.cu")).exit_code == 0
 
 
 def test_a_wide_bit_field_has_its_place(tmp_path: Path) -> None:

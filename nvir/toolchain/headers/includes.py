@@ -22,12 +22,19 @@ import attrs
 
 from nvir.ir.errors import Diagnostic, ParseError
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_COMMENT = re.compile(  # or a literal, in which none begins
+    r"//[^\n]*|/\*.*?\*/|(R\"(?P<end>\w*)\(.*?\)(?P=end)\"|"
+    r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])')", re.S)
+_SPLICED = re.compile(r"\\[ \t]*\r?\n")  # a line that goes on, which clang joins first
 _DIRECTIVE = re.compile(
-    r"^[ \t]*#[ \t]*(include|ifn?def|if|elif|else|endif|define|undef|pragma)\b"
+    r"^[ \t\f\v]*(?:#|%:|\?\?=)[ \t\f\v]*(include_next|__include_macros|include|import|embed|"
+    r"ifn?def|if|elif|else|endif|define|undef|pragma)\b"
     r"((?:[^\\\n]|\\\r?\n|\\.)*)", re.M)
 _HEADER = re.compile(r"\s*(<[^>\n]+>|\"[^\"\n]+\")")
-_DEFINED_AS = re.compile(rf"\s*(\w+){_HEADER.pattern}")
+_ANY_HEADER = re.compile(r"<[^>\n]+>|\"[^\"\n]+\"|[\w./-]+")  # bare, as `#` makes a text of it
+_DEPENDENCY = re.compile(r"\bGCC\s+dependency\b\s*([^\n]*)")
+# these read a file, too, whose headers are not followed: `odd` alone asks for them
+_ALSO_READ = ("include_next", "__include_macros", "import", "embed")
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 PARTS = {  # parts of CUDA's headers that clang reads before a source and few name
@@ -66,11 +73,14 @@ class Own:
         # CUDA's headers are no project's, though its options name their folder
         self.cuda = [f for f in given if (f / "cuda_runtime.h").is_file()]
         self.folders = [f for f in given if f not in self.cuda]
+        self.others = [Path(f) for option, f in pairs(options)
+                       if option in ("-iquote", "-isystem", "-idirafter")]
         self.named: dict[str, None] = {}
-        self.headers: dict[str, set[str]] = {}  # what macros were defined as
+        self.macros: dict[str, list[tuple[Path, str]]] = {}  # where, and what they stand for
+        self.computed: list[tuple[Path, str]] = []  # where, and what stands behind `#include`
         for option, x in pairs(options):
             if option == "-D":
-                self._computed("define", x.replace("=", " ", 1), self.top)
+                self._note("define", x.replace("=", " ", 1), self.top)
         self.held: dict[Path, frozenset[str]] = {}  # what is in the folders that were asked
         self.files: dict[Path, list[tuple[str, str]]] = {}
         self.odd: list[tuple[Path, str]] = []  # files, and what they include that is no regular one
@@ -87,7 +97,7 @@ class Own:
             for word, rest in self.files[path]:
                 header = _HEADER.match(rest) if word == "include" else None
                 if header is None:
-                    self._computed(word, rest, path)
+                    self._note(word, rest, path)
                     continue
                 own = self.find(header[1], path)
                 if own is None:
@@ -97,21 +107,43 @@ class Own:
                 elif own not in seen and len(seen) < _MOST:
                     seen.add(own)
                     todo.append(own)
+        self._of_macros()
 
-    def _computed(self, word: str, rest: str, path: Path) -> None:
-        """Where an include names a macro, any header that it was defined as may be meant."""
-        if word == "define" and (m := _DEFINED_AS.match(rest)):
-            self.headers.setdefault(m[1], set()).add(m[2])
-        elif word == "include":
-            self.odd += [(path, header) for header in sorted(self.headers.get(rest.strip(), ()))
-                         if self._is_odd(header, path)]
+    def _note(self, word: str, rest: str, path: Path) -> None:
+        """What macros are defined as, and what names a file in another way than an include."""
+        if word == "define" and (m := _WORD.match(rest.lstrip())):
+            self.macros.setdefault(m[0], []).append((path, rest.lstrip()[m.end() :]))
+            return
+        if word == "pragma":
+            rest = m[1].replace("\\", "") if (m := _DEPENDENCY.search(rest)) else ""
+        elif word not in ("include", *_ALSO_READ) or (word == "embed" and "limit" in rest):
+            return
+        if not (m := _HEADER.match(rest)):
+            self.computed.append((path, rest))
+        elif self._is_odd(m[1], path):
+            self.odd.append((path, m[1]))
+
+    def _of_macros(self) -> None:
+        """Where an include names a macro, any header may be meant that is in what it and those in
+        it were defined as, ever."""
+        for path, rest in self.computed:
+            todo, seen = [(path, rest)], set[str]()
+            while todo:
+                where, text = todo.pop()
+                self.odd += [(where, name) for name in _ANY_HEADER.findall(text)
+                             if self._is_odd(name if name[0] in '<"' else f'"{name}"', path)]
+                words = set(_WORD.findall(text)) & self.macros.keys() - seen
+                seen |= words
+                todo += [place for name in sorted(words) for place in self.macros[name]]
 
     def find(self, header: str, where: Path) -> Path | None:
         """The own file that an include in another means, if it is one."""
         return next((p for p in self._places(header, where) if stat.S_ISREG(_mode(p))), None)
 
     def _is_odd(self, header: str, where: Path) -> bool:
-        modes = map(_mode, self._places(header, where))
+        name = header[1:-1]
+        further = [f / name for f in (*self.others, *self.cuda)] + [Path(name)] * (name[:1] == "/")
+        modes = map(_mode, (*self._places(header, where), *further))
         return any(m and not stat.S_ISREG(m) and not stat.S_ISDIR(m) for m in modes)
 
     def refuse(self) -> None:
@@ -119,9 +151,10 @@ class Own:
         for path, header in self.odd:
             text = self.text if path == self.top else path.read_text("utf-8", "replace")
             lines = text.split("\n")
-            rows = [k for k, line in enumerate(lines) if header in line]
+            spelled = header if header in text else header.strip('<>"')  # `\\"` in a _Pragma
+            rows = [k for k, line in enumerate(lines) if spelled in line]
             row = next((k for k in rows if "include" in lines[k]), rows[0] if rows else None)
-            at = (0, 0, "") if row is None else (row + 1, lines[row].index(header) + 1, lines[row])
+            at = (0, 0, "") if row is None else (row + 1, lines[row].index(spelled) + 1, lines[row])
             raise ParseError(Diagnostic(f"{header} is not a regular file", str(path), *at))
 
     def _places(self, header: str, where: Path) -> Iterator[Path]:
@@ -162,8 +195,9 @@ def _of_file(path: Path, _time: int, _size: int) -> tuple[list[tuple[str, str]],
 
 def _directives(text: str) -> tuple[list[tuple[str, str]], frozenset[str]]:
     """The directives of a text, and the parts that it mentions."""
-    bare = _COMMENT.sub(lambda m: "\n" * m[0].count("\n") or " ", text)
-    return ([(m[1], m[2]) for m in _DIRECTIVE.finditer(bare)],
+    bare = _COMMENT.sub(lambda m: m[1] or " ", _SPLICED.sub("", text))
+    told = [("pragma", m[0]) for m in _DEPENDENCY.finditer(bare)] if "_Pragma" in bare else []
+    return ([(m[1], m[2]) for m in _DIRECTIVE.finditer(bare)] + told,
             frozenset(part for part, named in PARTS.items() if named.search(text)))
 
 
@@ -210,9 +244,11 @@ class _Reading:
         if word == "include":
             if header := _HEADER.match(rest):
                 self._include(header[1], path, live, depth)
-        elif word != "pragma":
+        elif word in ("define", "undef"):
             if m := _WORD.search(rest):
                 self._macro(m[0], rest[m.end() :], word == "define", live)
+        elif word != "pragma":
+            self.certain = _PERHAPS
         elif "once" in rest:
             self.once.add(path)
         elif "pack" in rest:  # headers behind it mean something else
