@@ -11,12 +11,12 @@ Cost    that of the prediction, and one template look-up for each operation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
 from nvir.analysis.liveness import Liveness
-from nvir.assembler.regalloc.code import Code, Op, Region
+from nvir.assembler.regalloc.code import LOAD, Code, Op, Region
 from nvir.assembler.regalloc.colour import Colouring, colour
 from nvir.assembler.regalloc.facts import facts_of
 from nvir.assembler.regalloc.order import dependences, schedule
@@ -69,7 +69,7 @@ def predicted_body(
             _choose_pipes(each, profile)
             for _, new in each:
                 _chain(new, profile)
-        made.instructions += (i for _, new in each for i in new)
+        made.instructions += _late(each, profile) if timed else (i for _, new in each for i in new)
         if timed:
             _hand_over(made.instructions, region, order, p, found)
         inside = set(region.blocks)
@@ -173,13 +173,39 @@ def _hand_over(
             made.insert(at, BodyInstruction("MOV", (to,), (source,)))
 
 
+def _is_arithmetic(i: BodyInstruction, profile: Profile) -> bool:
+    return _pipe(profile, i.opcode) in ("ALU", "FMA")
+
+
+def _late(
+    each: list[tuple[Op, list[BodyInstruction]]], profile: Profile
+) -> Iterator[BodyInstruction]:
+    """The instructions, but what is made of a load's words stands before the first reader."""
+    waiting: dict[int, list[BodyInstruction]] = {}
+    for op, new in each:
+        for v in waiting if op.parent.form.terminator else op.sources:
+            if v in waiting:
+                yield from waiting[v]
+                waiting[v].clear()
+        last = max((k for k, i in enumerate(new) if not _is_arithmetic(i, profile)), default=-1)
+        behind = new[last + 1 :] if op.kind == LOAD and last >= 0 else []
+        yield from new[: len(new) - len(behind)]
+        waiting |= dict.fromkeys(op.results, behind) if behind else {}
+    for rest in waiting.values():
+        yield from rest
+        rest.clear()
+
+
 def _chain(new: list[BodyInstruction], profile: Profile) -> None:
-    """Let each arithmetic instruction of an operation wait for the one before: a carry, or what is
-    loaded and then made the result of. Its accesses of memory and its matrix products are apart."""
-    for a, b in pairwise(new):
-        a.writes = new[-1].writes
-        if _pipe(profile, b.opcode) in ("ALU", "FMA"):
-            b.reads = (*b.reads, *a.writes)
+    """Let an operation's instructions wait for each other where they do: arithmetic for what is
+    before it (a carry), or all of it for what is loaded, of which it makes the results. Accesses of
+    memory and matrix products of one operation are apart."""
+    arithmetic = [_is_arithmetic(i, profile) for i in new]
+    for (a, first), (b, second) in pairwise(zip(new, arithmetic, strict=True)):
+        if not first or all(arithmetic):
+            a.writes = new[-1].writes
+        if second:
+            b.reads = (*b.reads, *new[-1].writes)
 
 
 def _choose_pipes(each: list[tuple[Op, list[BodyInstruction]]], profile: Profile) -> None:

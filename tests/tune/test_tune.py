@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import attrs
@@ -203,7 +204,7 @@ def predicted_time(statements: str) -> float:
     """Cycles of a warp alone of a kernel that loads at %rd1 and stores at %rd2, both apart by
     thread, by predicted code."""
     text = SUM[: SUM.index("  mov.f32 %f1,")] + statements + "\n  ret;\n}\n"
-    text = text.replace(".reg .b32 %r<6>;", ".reg .b32 %r<40>; .reg .b16 %h<9>;")
+    text = text.replace(".reg .b32 %r<6>;", ".reg .b32 %r<40>; .reg .b16 %h<20>;")
     _, k = kernel_of(text.replace(".reg .f32 %f<4>", ".reg .f32 %f<40>"))
     body = predicted_body(k, SM_80, timed=True)
     return kernel_time(body, SM_80, weights(body, [], once(body, SM_80), SM_80), "l2").cycles(
@@ -217,6 +218,18 @@ def test_what_is_made_of_a_load_behind_it_waits_for_it():
     plain = predicted_time("ld.global.u32 %r4, [%rd4];\nst.global.u32 [%rd5], %r4;")
     assert plain > float(SM_80.latency("LDG", level="l2"))
     assert plain <= taken < plain + 50
+
+
+def test_what_is_made_of_a_load_stands_before_its_first_reader():
+    """Of two vectors both are under way before either is taken apart."""
+    halves = "ld.global.v4.u16 {%h1, %h2, %h3, %h4}, [%rd4+OFFSET];"
+    both = halves.replace("OFFSET", "0") + "\n" + re.sub(
+        r"%h(\d)", r"%h1\1", halves.replace("OFFSET", "256"))
+    store = "st.global.v4.u16 [%rd5], {%h4, %h3, %h2, %h1};\n"
+    one = predicted_time(halves.replace("OFFSET", "0") + "\n" + store)
+    two = predicted_time(
+        f"{both}\n{store}st.global.v4.u16 [%rd5+256], {{%h14, %h13, %h12, %h11}};")
+    assert two < one + 100
 
 
 def test_a_guarded_store_waits_for_what_its_guard_asks():
