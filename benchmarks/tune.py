@@ -17,7 +17,8 @@ over those in the kernel as it is.
 --model     judges by predicted code too, and ranks: Spearman's correlation, within each kernel, of
             the cycles of all candidates by predicted and by real code; 0 where the prediction has
             them alike, of kernels whose real figures are within TIE of each other none; and over
-            all kernels, of the gain or loss of the candidates with pipelined loops
+            all kernels, of the gain or loss of the candidates: all, those that are FAR from their
+            kernel, those with pipelined loops
 Every module with changed kernels is printed, assembled again, and its changed kernels are run in
 the interpreter beside the original, on operands apart and on operands that are one buffer.
 """
@@ -33,7 +34,7 @@ import statistics
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -45,6 +46,7 @@ from nvir.tune.search import TIE, WORSE, KernelTuning, tune, tuned
 from tests.equivalence import Inputs, behaviour, check_same
 from tests.equivalence import run as launch
 
+FAR = 1.05  # real cycles over the kernel's own, or the other way round, that are no small matter
 HOT = 0.01  # of a kernel's cycles at full occupancy: what loops of less do is not counted
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "ptx"
 
@@ -92,6 +94,17 @@ def of_loops(k: KernelTuning) -> Iterator[tuple[float, float]]:
             yield max(won.loops.get(name, 0.0), 1.0) / cycles, max(least, 1.0) / cycles
 
 
+class Pair(NamedTuple):
+    """(real, predicted) cycles of a candidate over those of its kernel, at full occupancy and of
+    one warp; whether one of its loops is pipelined."""
+
+    full: float
+    predicted: float
+    one_warp: float
+    predicted_alone: float
+    pipelined: bool
+
+
 def rank(a: Sequence[float], b: Sequence[float]) -> float:
     """Spearman's rank correlation; ties share their ranks."""
 
@@ -105,26 +118,25 @@ def rank(a: Sequence[float], b: Sequence[float]) -> float:
         return 0.0
 
 
-def together(
-    real: KernelTuning, model: KernelTuning, pipelined: bool = False
-) -> list[tuple[float, float]]:
-    """(real, predicted) cycles at full occupancy of what both judged, over the kernel's own; of
-    all candidates, or of those alone of which a loop is pipelined."""
-    theirs = {c.settings: c.cycles.full for c in model.candidates}
+def together(real: KernelTuning, model: KernelTuning) -> list[Pair]:
+    """What both judged, over the kernel's own."""
+    theirs = {c.settings: c.cycles for c in model.candidates}
+    first, predicted = real.candidates[0].cycles, model.candidates[0].cycles
     return [
-        (c.cycles.full / real.candidates[0].cycles.full,
-         theirs[c.settings] / model.candidates[0].cycles.full)
+        Pair(c.cycles.full / first.full, theirs[c.settings].full / predicted.full,
+             c.cycles.one_warp / first.one_warp,
+             theirs[c.settings].one_warp / predicted.one_warp,
+             any(s.depth for _, s in c.settings.loops))
         for c in real.candidates[1:] if c.settings in theirs
-        and (not pipelined or any(s.depth for _, s in c.settings.loops))
     ]
 
 
-def in_order(pairs: Sequence[tuple[float, float]]) -> list[float]:
+def in_order(pairs: Sequence[Pair]) -> list[float]:
     """Of each two candidates whose real cycles differ by more than WORSE: 1 where the prediction
     puts them in the same order, 0.5 where it has both alike."""
     out = []
-    for n, (x, y) in enumerate(pairs):
-        for z, w in pairs[:n]:
+    for n, (x, y, *_) in enumerate(pairs):
+        for z, w, *_ in pairs[:n]:
             if max(x, z) > WORSE * min(x, z):
                 out.append(0.5 if y == w else float((x > z) == (y > w)))
     return out
@@ -196,9 +208,8 @@ def main() -> None:
 
 
 def walk(given: argparse.Namespace) -> tuple[list[Any], ...]:
-    """Rows of kernels, rank correlations, what became of the emitted ones, CPU times, and gains
-    of pipelined candidates."""
-    rows, ranks, outcomes, times, ahead = [], [], [], [], []
+    """Rows of kernels, rank correlations, what became of the emitted ones, CPU times, and gains."""
+    rows, ranks, outcomes, times, gains = [], [], [], [], []
     for path in files(given):
         module = nvir.read_ptx(path)
         profile = profile_for(module.target)
@@ -216,26 +227,33 @@ def walk(given: argparse.Namespace) -> tuple[list[Any], ...]:
             model = tune(module, profile, module.target, judge="model")
             for a, b in zip(found.kernels, model.kernels, strict=True):
                 pairs = together(a, b)
-                here = [x for x, _ in pairs]
+                here = [x.full for x in pairs]
                 if len(pairs) > 3 and max(here) > min(here) * TIE:
-                    ranks.append((rank(here, [y for _, y in pairs]), in_order(pairs)))
-                ahead += together(a, b, pipelined=True)
+                    ranks.append((rank(here, [x.predicted for x in pairs]), in_order(pairs)))
+                gains += pairs
         with contextlib.suppress(nvir.NvirError):
             outcomes += [(path.name, o) for o in emitted(path, module, found, profile)]
         print(f"{path.name[-60:]:60} {loops:3} loops, {times[-1][0]:.1f} s", flush=True)
         if given.json is not None:
-            given.json.write_text(json.dumps((rows, ranks, outcomes, times, ahead)))
-    return rows, ranks, outcomes, times, ahead
+            given.json.write_text(json.dumps((rows, ranks, outcomes, times, gains)))
+    return rows, ranks, outcomes, times, gains
 
 
 def mean(x: Sequence[float]) -> float:
     return math.exp(statistics.fmean(map(math.log, x))) if x else math.nan
 
 
+def over_kernels(which: str, pairs: Sequence[Pair]) -> None:
+    """The rank correlation of candidates of all kernels together."""
+    full = rank([x.full for x in pairs], [x.predicted for x in pairs])
+    alone = rank([x.one_warp for x in pairs], [x.predicted_alone for x in pairs])
+    print(f"  over all kernels, {len(pairs)} candidates {which}: {full:.2f}, one warp {alone:.2f}")
+
+
 def summary(
     rows: list[dict[str, Any]], ranks: list[tuple[float, list[float]]],
     outcomes: list[tuple[str, str]], times: list[tuple[float, int]],
-    ahead: list[tuple[float, float]],
+    gains: list[Any],
 ) -> None:
     eligible = [r for r in rows if r["eligible"]]
     winners = [r for r in eligible if r["best"] < 1 / WORSE]
@@ -257,9 +275,14 @@ def summary(
         two = [x for _, some in ranks for x in some]
         print(f"rank correlation of predicted with real cycles, {len(each)} kernels: mean "
               f"{statistics.fmean(each):.2f}, median {statistics.median(each):.2f}; of {len(two)} "
-              f"pairs over {WORSE} apart {statistics.fmean(two or [0]):.1%} in the same order; of "
-              f"{len(ahead)} pipelined candidates over all kernels "
-              f"{rank([x for x, _ in ahead], [y for _, y in ahead]):.2f}")
+              f"pairs over {WORSE} apart {statistics.fmean(two or [0]):.1%} in the same order")
+        every = [Pair(*x) for x in gains]
+        over_kernels("all", every)
+        over_kernels(f"over {FAR} from their kernel at full occupancy",
+                     [x for x in every if not 1 / FAR < x.full < FAR])
+        over_kernels(f"over {FAR} from their kernel as one warp",
+                     [x for x in every if not 1 / FAR < x.one_warp < FAR])
+        over_kernels("with pipelined loops", [x for x in every if x.pipelined])
     kinds: dict[str, int] = {}
     for name, o in outcomes:
         kinds[o if o in ("equal", "not run") else "other"] = 1 + kinds.get(
