@@ -23,6 +23,7 @@ from nvir.ir.document import read_file
 from nvir.ir.errors import LaunchError, NvirError
 from nvir.loading import STDIO
 
+_EXTENTS = 32  # that numpy of every version takes
 _PIECE = 1 << 20  # elements; even, for random words of 32 bits come in pairs
 _SCALARS = {
     "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8", "s8": "i1", "s16": "i2", "s32": "i4",
@@ -107,6 +108,8 @@ def _array(m: re.Match[str], most: int) -> Any:
     if None in extents or first is None:
         raise click.UsageError(f"{m[0][:80]!r}: a number is too large")
     shape = tuple(n for n in extents if n is not None)
+    if len(shape) > _EXTENTS:
+        raise click.UsageError(f"{m[0][:80]!r} has {len(shape)} extents; {_EXTENTS} are the most")
     count = math.prod(shape)
     if count * dtype.itemsize > most:
         raise click.UsageError(f"{m[0]!r} takes {count * dtype.itemsize} bytes of {most} that are "

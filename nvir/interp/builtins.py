@@ -69,7 +69,11 @@ def vprintf(wave: Any, g: Any, call: Any) -> None:
             return read_string(wave, lane, address)
 
         arguments = Buffer(read)
-        wave.launch.stdout.append(format_c(text, arguments, string))
+        try:
+            wave.launch.stdout.append(format_c(text, arguments, string))
+        except Fault as fault:
+            fault.lane = lane
+            raise
         given.append(arguments.taken)
     call.give(g, np.array(given, np.int32).view(np.uint32))
 

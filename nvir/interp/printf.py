@@ -10,6 +10,9 @@ import re
 import struct
 from collections.abc import Callable
 
+from nvir.interp.memory import Fault
+
+FIELD = 1 << 20  # characters, as many as CUDA's buffer of all output holds
 _SPEC = re.compile(
     r"%(?P<flags>[-+ #0]*)(?P<width>\*|\d+)?(?:\.(?P<prec>\*|\d*))?"
     r"(?P<length>hh|h|ll|l|j|z|t|L)?(?P<conv>[diouxXeEfFgGaAcsp%n])"
@@ -59,6 +62,9 @@ def _one(m: re.Match[str], buffer: Buffer, string: Callable[[int], str]) -> str:
     if m["prec"] == "*":
         n = int(buffer.take("i", 4))
         precision = f".{n}" if n >= 0 else ""
+    for size in (width, precision.lstrip(".")):
+        if len(size) > 7 or int(size or 0) > FIELD:
+            raise Fault(f"printf: a field of {size[:20]} characters, where {FIELD} are the most")
     spec = f"%{flags}{width}{precision}"
     if conv in "eEfFgG":
         return (spec + conv) % buffer.take("d", 8)

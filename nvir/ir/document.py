@@ -14,6 +14,7 @@ from nvir.ir.errors import Diagnostic, ParseError
 
 LARGEST = 256 << 20  # bytes; PTX of the largest libraries is a tenth of it
 _PIECE = 1 << 20
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # an escape for half of a character beyond 16 bits
 _JSON = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 
@@ -62,7 +63,14 @@ def json_document(data: str | bytes, file: str) -> Any:
     except UnicodeDecodeError:
         raise ParseError(Diagnostic("not UTF-8 text", file)) from None
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        made = json.loads(text, object_pairs_hook=_object)
+        half = _HALF.search(text)
+        if half is not None:  # of a pair, or alone: no text then, and nothing can print it
+            try:
+                json.dumps(made, ensure_ascii=False).encode("utf-8")
+            except UnicodeEncodeError:
+                raise json.JSONDecodeError("half of a character", text, half.start()) from None
+        return made
     except json.JSONDecodeError as e:
         lines = text.splitlines()
         source = lines[e.lineno - 1] if e.lineno <= len(lines) else ""

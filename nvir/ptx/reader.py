@@ -27,6 +27,7 @@ from nvir.ir.values import Argument, Symbol
 from nvir.ptx.body import BodyReader, RawFunction
 from nvir.ptx.literals import literal
 from nvir.ptx.rules import declared
+from nvir.ptx.rules.targets import TARGET
 from nvir.ptx.source import BEGIN_ASM, END_ASM, PtxText, TooManyErrors, load
 from nvir.ptx.ssa import build
 from nvir.ptx.tokens import Unreadable
@@ -38,7 +39,7 @@ _HEADER = frozenset((".version", ".target", ".address_size"))
 _OPTIONS = frozenset(
     ("debug", "texmode_unified", "texmode_independent")
 )
-_FILE = re.compile(r'\.file\s+(\d+)\s+("[^"]*")\s*((?:,\s*\d+){0,2})(?=[ \t\r]*(?:\n|\Z))')
+_FILE = re.compile(r'\.file\s+(\d{1,10})\s+("[^"]*")\s*((?:,\s*\d+){0,2})(?=[ \t\r]*(?:\n|\Z))')
 _WORD = r"(?:-?\d\w*(?![.\w])|[.A-Za-z_$%][\w$.]*)(?:\s*[-+]\s*(?:\d\w*|[A-Za-z_$%.][\w$.]*))*"
 _DATUM = re.compile(
     rf"\s*(?:([A-Za-z_$%][\w$]*)\s*:|\.b(8|16|32|64)\s+({_WORD}(?:\s*,\s*{_WORD})*))"
@@ -249,7 +250,7 @@ class ModuleReader(Declarations):
         while self.accept(","):
             words.append(self.identifier("a target option"))
             self._check_option(words)
-        if not re.match(r"sm_\d+[af]?$|compute_\d+[af]?$", words[0]):
+        if not TARGET.match(words[0]):
             self.fail(f"'{words[0]}' is no target such as sm_80", self.token_start)
         self.module.target = words[0]
         self.module.target_options = tuple(words[1:])
@@ -331,6 +332,11 @@ class ModuleReader(Declarations):
         elif len(alias.params) != len(aliasee.params) or len(alias.returns) != len(aliasee.returns):
             self.source.refuse(f"'{name}' and '{target}' differ in parameters", self.token_start)
         alias.aux = {"alias": aliasee}
+        meant: object = aliasee
+        while isinstance(meant, Function) and isinstance(meant.aux, dict):
+            if meant is alias:
+                self.fail(f"'{name}' is an alias of itself", self.token_start)
+            meant = meant.aux.get("alias")
 
     def _linked(self, start: int) -> None:
         """A function, or a variable with linkage."""

@@ -36,8 +36,8 @@ _MANY = rf"\{{{_ONE}(?:,{_ONE})*\}}"
 _PART = rf"(?:(?:{_ONE}|{_MANY})(?:\|{_ONE})?|\[%s(?:\+?%s)*(?:,(?:{_ONE}|{_MANY}))*\])"
 PUNCTUATION = re.compile(rf"(?:{_PART}(?:,{_PART})*)?$")
 LABEL_ROW = re.compile(r"\s*\.(callprototype|calltargets|branchtargets)\b([^;]*+);")
-LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)(?:\s+(\d+))?([^\n;]*)")
-LOC_NUMBERS = re.compile(r"\.loc(?:\s+\d+(?![\w.]))*\s+")  # up to what should be a number
+LOC = re.compile(r"\.loc\s+(\d{1,10})\s+(\d{1,10})(?:\s+(\d{1,10}))?(?!\d)([^\n;]*)")
+LOC_NUMBERS = re.compile(r"\.loc(?:\s+\d{1,10}(?![\w.]))*\s+")  # up to what should be a number
 LOC_REST = re.compile(
     r"\s*(?:,\s*function_name\s+[\w$]+(?:\s*[-+]\s*\d+)?\s*"
     r",\s*inlined_at\s+\d+\s+\d+\s+\d+\s*)?$"

@@ -155,6 +155,7 @@ def test_random_arrays_have_a_seed() -> None:
         ((*ARGS, "--grid", "1,65536"), 1, "(2147483647, 65535, 65535) is the largest"),
         ((*ARGS, "--grid", "9" * 5000), 2, "expected X, X,Y or X,Y,Z"),
         (("--arg", f"ones:f32[{'9' * 5000}]"), 2, "a number is too large"),
+        (("--arg", f"ones:f32[{'1,' * 33}]"), 2, "has 33 extents; 32 are the most"),
         ((*ARGS, "--dump", f"{'9' * 5000}=x/y.npy"), 1, "File name too long"),
         (("--arg", "0", *ARGS[2:], "--grid", "2147483647,65535,65535", "--max-steps", "2000"), 1,
          "than 2000 steps"),

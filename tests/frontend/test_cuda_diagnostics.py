@@ -268,6 +268,8 @@ def test_without_libclang(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("name", "text", "said"), [
     ("t.json", '{"a": 1,}', "t.json:1:9: error: not JSON"),
     ("t.json", "[" * 100_000, "t.json: error: not JSON that can be read: nested too deeply"),
+    ("t.json", '{"a": "\\ud83d"}', "t.json:1:8: error: not JSON: half of a character"),
+    ("t.json", '{"a": "\\ud83d\\ude00"}', "error: a tree is an object with"),  # both
     ("t.json", b"\xff\xfe", "t.json: error: not UTF-8 text"),
     ("k.ptx", ".version 8.0\n", "takes CUDA sources (.cu), LLVM text (.ll) and trees"),
     ("k.ll", "define void @f()\n", "k.ll:1:17: error: expected '{'"),

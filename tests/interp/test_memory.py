@@ -587,6 +587,22 @@ def test_printf_of_texts_in_every_window() -> None:
         run(body.replace("WHAT", "add.u64 %d4, %d0, 4;"), words(1), block=1, before=before)
 
 
+@pytest.mark.parametrize("spec", ["%9999999d", "%99999999999d", "%.9999999d", "%*d"])
+def test_a_field_of_printf_is_no_larger_than_all_its_output(spec: str) -> None:
+    codes = ", ".join(map(str, spec.encode()))
+    before = f""".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+.global .b8 fmt[{len(spec) + 1}] = {{{codes}, 0}};"""
+    body = """{ .local .align 8 .b8 l[16]; mov.u64 %d1, fmt; cvta.global.u64 %d1, %d1;
+        cvta.local.u64 %d2, l; mov.u32 %r1, WIDTH; st.local.v2.u32 [l], {%r1, %r1};
+        .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %d1;
+        st.param.b64 [a], %d2; call (r), vprintf, (f, a); }"""
+    with pytest.raises(LaunchError, match=r"a field of 9.* characters, where 1048576 are the most"):
+        run(body.replace("WIDTH", "99999999"), words(1), block=1, before=before)
+    if spec == "%*d":
+        printed = run(body.replace("WIDTH", "999"), words(1), block=1, before=before).stdout
+        assert printed == "999".rjust(999)
+
+
 @pytest.mark.parametrize(("param", "value", "expected"), [
     (".b32", 1.5, 0x3FC00000), (".b64", -2.0, 0xC000000000000000),
     (".u32", np.array(7), 7), (".s16", -2, 0xFFFE),

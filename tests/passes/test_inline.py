@@ -8,6 +8,7 @@ import pytest
 from nvir import read_ll, run_passes
 from nvir.ir import Function
 from nvir.passes.driver import Driver, Settings
+from nvir.passes.scalar import inline
 from tests.rewrites import keeps_behaviour, rewrites, same_program
 from tests.selection import read, run
 
@@ -134,6 +135,21 @@ def test_always_inline_and_single_calls_ignore_the_size():
     remarks = nvir.run_passes(module, "inline<threshold=1>")
     assert [r.name for r in remarks] == ["Inlined", "FunctionRemoved"]
     assert [f.name for f in module.functions] == ["g"]
+
+
+def test_a_chain_that_doubles_is_inlined_as_far_as_it_has_room(monkeypatch):
+    monkeypatch.setattr(inline, "MAX_ALWAYS", 1000)
+    first = "define internal void @f0(ptr %p) alwaysinline { store i32 1, ptr %p ret void }\n"
+    chain = first + "".join(
+        f"define internal void @f{n}(ptr %p) alwaysinline {{ call void @f{n - 1}(ptr %p) "
+        f"call void @f{n - 1}(ptr %p) ret void }}\n" for n in range(1, 30))
+    module = read(chain + "define ptx_kernel void @k(ptr %p) { call void @f29(ptr %p) ret void }")
+    import nvir
+
+    remarks = nvir.run_passes(module, "inline")
+    assert "its caller would have more than 1000 instructions" in {
+        r.args.get("reason") for r in remarks}
+    assert max(sum(map(len, f.blocks)) for f in module.functions) <= 1000
 
 
 BYVAL = """

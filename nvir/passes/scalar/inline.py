@@ -20,8 +20,8 @@ Method   Callees before callers, in the order of the call graph's strongly conne
 Needs    SSA.
 Keeps    convergent operations: a body runs where the call ran. Locations of the body.
 Leaves   arguments that decide branches to inst-combine and simplify-cfg, allocas to sroa.
-Skips    callers that would grow beyond MAX_CALLER.
-Cost     Linear in what is made, at most MAX_CALLER for each function.
+Skips    callers that would grow beyond MAX_CALLER, by what says alwaysinline beyond MAX_ALWAYS.
+Cost     Linear in what is made, at most so much for each function.
 Source   LLVM's Inliner, InlineCost; NVPTX sets its threshold multiplier to 11.
 """
 
@@ -44,6 +44,7 @@ REMOVED = passed("FunctionRemoved", "{callee} is called no more")
 CODES = (INLINED, KEPT, REMOVED)
 
 MAX_CALLER = 50_000  # instructions of a function after inlining
+MAX_ALWAYS = 100_000  # … of what says alwaysinline
 LITERAL_SAVES = 5  # instructions that a literal argument is guessed to save
 ALLOCA_SAVES = 20  # and the address of an alloca, which is then promoted
 
@@ -139,11 +140,13 @@ class _Inliner:
         why = _obstacle(callee, site)
         if why is not None:
             return False, why
+        size = self.sizes[callee]
         if "alwaysinline" in said:
+            if self.sizes[caller] + size > MAX_ALWAYS:  # each of a chain may call the next twice
+                return False, f"its caller would have more than {MAX_ALWAYS} instructions"
             return True, "it says alwaysinline"
         if self.options.always:
             return False, ""
-        size = self.sizes[callee]
         if self.sizes[caller] + size > MAX_CALLER:
             return False, f"its caller would have more than {MAX_CALLER} instructions"
         if self._is_local(callee) and self.calls[callee] == 1:

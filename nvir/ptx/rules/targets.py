@@ -6,7 +6,7 @@ import re
 
 from nvir.ir.module import capability
 
-TARGET = re.compile(r"(?:sm|compute)_(\d+)([af]?)$")
+TARGET = re.compile(r"(?:sm|compute)_(\d{1,9})([af]?)$")
 _SIZES = (10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87,
           88, 89, 90, 100, 101, 103, 110, 120, 121)
 TARGETS = tuple(f"sm_{n}" for n in _SIZES)
