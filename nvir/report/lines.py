@@ -44,6 +44,8 @@ LEGEND = (
 )
 
 
+LINE = 400  # characters of a line that is shown for each of its instructions
+
 # ---------------------------------------------------------------- the listing
 
 
@@ -236,7 +238,8 @@ def _block_rows(
 
 
 def _text(i: Instruction, text: list[str] | None) -> str:
-    if text is not None and 0 < i.line <= len(text):
+    """Its line, or of a line of many instructions itself."""
+    if text is not None and 0 < i.line <= len(text) and len(text[i.line - 1]) <= LINE:
         return " ".join(text[i.line - 1].split())
     return " ".join(str(i).split())
 

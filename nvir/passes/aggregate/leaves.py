@@ -107,6 +107,8 @@ def gaps(t: ty.Type) -> tuple[tuple[int, int], ...]:
 
 def holds_union(t: ty.Type) -> bool:
     """Whether a union lies in an aggregate, by the names that front ends give."""
+    while isinstance(t, ty.ArrayType):
+        t = t.element
     label = getattr(t, "label", None) or ""
     return label.startswith("union.") or any(holds_union(m) for _, m in _members(t) or ())
 
