@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FrontEnd = Literal["auto", "libclang", "clang"]
 _NOT_FOUND = re.compile(r"'([^']+)' file not found")
+_VECTORISED = 40_000  # tokens of a statement: clang's vectoriser takes their square in time
 _GIVEN = ("vprintf", "__assertfail", "malloc", "free")  # every kernel has these
 # what `#pragma unroll N` asks for; the assembler is told to leave the result alone
 UNROLL_ASKED = "loop-unroll<asked>,const-fold,copy-prop,gvn,dce,keep-rolled"
@@ -96,7 +97,7 @@ def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
                first, and goes on to the other where that refuses. Under policy `documented` what
               its front end refuses stands, and a warning says where clang read instead
     """
-    check_includes(given)
+    check_source(given)
     read: list[Unit] = []  # what is refused behind that is no error of the source to libclang
 
     def own() -> tuple[Module, list[Diagnostic]]:
@@ -151,13 +152,17 @@ def _by_clang(given: Source, arch: str, optimise: int, lines: bool,
     from nvir.frontend.cuda.asm_sizes import with_source, wrong_sizes
     from nvir.frontend.cuda.kernel_names import nvcc_name
     from nvir.frontend.cuda.source import no_kernel
+    from nvir.frontend.cuda.text import too_long
     from nvir.llvm.reader import read_ll
     from nvir.passes.llvm.contract import set_contract
     from nvir.toolchain.clang import clang_ll
 
+    flags = given.flags
+    if too_long(given.text, _VECTORISED) is not None:  # else 20,000 terms take 160 s
+        flags = ("-fno-slp-vectorize", *flags)
     try:
         made = clang_ll(given.text, given.name, arch, given.include, given.define, given.std,
-                        given.fast_math, given.flags, optimise=optimise, lines=lines)
+                        given.fast_math, flags, optimise=optimise, lines=lines)
     except ToolError as e:
         raise NvirError(str(e)) from None
     if made.died:
@@ -186,12 +191,20 @@ def _has_clang() -> bool:
     return available("clang++", "CUDA's headers")
 
 
-def check_includes(given: Source) -> None:
-    """Raise ParseError where a source includes a device or a pipe: clang may read it for ever."""
+def check_source(given: Source) -> None:
+    """Raise ParseError for what clang may not end with: where a source includes a device or a
+    pipe, and where it has more than is taken of what costs the square or doubles."""
+    from nvir.frontend.cuda.limits import too_much
     from nvir.toolchain.headers.includes import Own
 
     Own(given.text, given.name, [*(f"-I{folder}" for folder in given.include),
                                *(f"-D{text}" for text in given.define), *given.flags]).refuse()
+    if found := too_much(given.text):
+        said, at = found
+        start = given.text.rfind("\n", 0, at) + 1
+        line = given.text[start:].partition("\n")[0]
+        raise ParseError(Diagnostic(
+            said, given.name, given.text.count("\n", 0, at) + 1, at - start + 1, line))
 
 
 def _wants_headers(given: Source) -> bool:

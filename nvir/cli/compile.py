@@ -292,7 +292,7 @@ def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple
     if suffix in (".ptx", ".nvir"):
         raise NvirError(f"{file}: takes CUDA sources (.cu), LLVM text (.ll) and trees (.json, "
                         ".py); `nvir opt` reads PTX")
-    from nvir.compiler import check_includes, may_contract, read_source
+    from nvir.compiler import check_source, may_contract, read_source
     from nvir.frontend.cuda.source import Source
 
     text = read_bytes(file).decode("utf-8", "surrogateescape")
@@ -303,7 +303,7 @@ def read_tree(file: str, arch: str, include: tuple[str, ...] = (), define: tuple
                            may_contract(floats))
     from nvir.frontend.cuda.read import read_cuda
 
-    check_includes(source)
+    check_source(source)
     return read_cuda(source, arch)
 
 

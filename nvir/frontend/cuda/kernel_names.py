@@ -19,6 +19,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from nvir.frontend.depth import on_a_large_stack, room
+from nvir.ir.errors import NvirError
+
 _CLASSES = {"Dh": "6__half", "DF16b": "13__nv_bfloat16"}
 _NUMBER = re.compile(r"\d+")
 _REFERENCE = re.compile(r"S([0-9A-Z]*)_")
@@ -31,6 +34,7 @@ _QUALIFIERS = re.compile(r"[rVK]*[RO]?")
 _DIMENSION = re.compile(r"A\d*_")
 _DISCRIMINATOR = re.compile(r"(?:_\d|__\d+_)?")
 _LANES = re.compile(r"Dv\d+_")
+_SHORT, _DEEPEST = 200, 15_000  # characters of a name, levels: time goes with their square
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -54,6 +58,21 @@ def nvcc_name(name: str) -> str:
     """The name that nvcc gives a kernel that clang calls `name`."""
     if not name.startswith("_Z"):
         return name
+    if len(name) <= _SHORT:
+        return _renamed(name)
+
+    def work() -> str:
+        with room(min(len(name), _DEEPEST), 2):  # a frame or two for each `P`
+            return _renamed(name)
+
+    try:
+        return on_a_large_stack(work)
+    except RecursionError:
+        raise NvirError(f"a kernel's parameters are types of more than {_DEEPEST:,} levels: "
+                        f"{name[:40]}…") from None
+
+
+def _renamed(name: str) -> str:
     reader = _NameReader(name[2:])
     try:
         tree = reader.encoding()

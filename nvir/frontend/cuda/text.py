@@ -30,8 +30,8 @@ _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.)*", re.M | re.S)
 _MACRO = re.compile(r"\s*#\s*define\s+(\w+)(?!\w|\()(.*)", re.S)
 
 
-def too_long(text: str) -> int | None:
-    """The offset at which a statement, or an element of a list, has more than `MOST_TOKENS`. How
+def too_long(text: str, most: int = MOST_TOKENS) -> int | None:
+    """The offset at which a statement, or an element of a list, has more than `most` tokens. How
     deep operators, casts, members, `? :`, `else if` and templates nest is bounded by that."""
     clean, length = blanked(text), dict[str, int]()
     for m in _DIRECTIVE.finditer(clean):  # a macro is as long as what it stands for
@@ -45,7 +45,7 @@ def too_long(text: str) -> int | None:
         if t != "else" and (last == ";" or (last == "}" and (t.isidentifier() or t == "}"))):
             count, angles = 0, 0
         count, angles = count + length.get(t, 1), max(angles + (t == "<") - (t == ">"), 0)
-        if count > MOST_TOKENS:
+        if count > most:
             return m.start()
         levels[-1] = (angles if t == "," and listed else count, angles, listed)
         if t in "([{":
