@@ -364,17 +364,17 @@ def _switch(body: DefinitionReader, row: str) -> Instruction:
     v = body.typed()
     body.expect(",")
     blocks = [body.block()]
-    operands = [v]
+    cases: dict[Value, None] = {}
     body.expect("[")
     while not body.accept("]"):
         at = body.k
         case = body.constant(body.type())
-        if case.type is not v.type or case in operands[1:]:
+        if case.type is not v.type or case in cases:
             raise Stop(f"a case twice, or not of type {v.type}", at)
-        operands.append(case)
+        cases[case] = None
         body.expect(",")
         blocks.append(body.block())
-    return Instruction(nvvm_form(row), tuple(operands), aux=tuple(blocks))
+    return Instruction(nvvm_form(row), (v, *cases), aux=tuple(blocks))
 
 
 def _va_arg(body: DefinitionReader, row: str) -> Value:

@@ -36,6 +36,8 @@ from nvir.passes.aggregate.leaves import (
     decode_alignment,
     encode_alignment,
     gaps,
+    holds_union,
+    leaf_count,
     leaf_range,
     leaves,
     size_in_bits,
@@ -988,3 +990,12 @@ def test_padding_goes_in_pieces_at_multiples_of_their_size():
         (1, 7): [(1, 1), (2, 2), (4, 4)], (2, 2): [(2, 2)], (3, 1): [(3, 1)], (4, 4): [(4, 4)],
         (5, 2): [(5, 1), (6, 1)], (6, 5): [(6, 2), (8, 2), (10, 1)],
     }
+
+
+def test_leaves_of_types_that_double_are_counted_once():
+    names = "".join(f"%T{n} = type {{ %T{n - 1}, %T{n - 1} }}\n" for n in range(1, 41))
+    text = f"%T0 = type {{ i32 }}\n{names}define void @f(ptr %p) {{ "
+    text += "%a = load %T40, ptr %p ret void }"
+    (load, _) = nvir.read_ll(text).functions[0].instructions()
+    assert leaf_count(load.type) == 1 << 40
+    assert not holds_union(array(struct([I32]), 1 << 40))

@@ -171,3 +171,21 @@ def test_columns_are_no_emoji_on_a_terminal():
     print_lines([("::v::", ""), (":x:", "red")], Console(file=out, force_terminal=True))
     assert "::v::" in out.getvalue()
     assert ":x:" in out.getvalue()
+
+
+HEAD_OF_ONE = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k()
+{
+.reg .b32 %r<3>;
+"""
+
+
+def test_of_a_line_of_many_instructions_each_is_shown_itself() -> None:
+    for n, shown in ((2, "mov.u32 %r1, 1; mov.u32 %r1, 1;"), (200, "%r1: b32 = mov.u32 1")):
+        text = HEAD_OF_ONE + "mov.u32 %r1, 1; " * n + "\nret;\n}\n"
+        module = nvir.read_ptx(text)
+        rows = line_listing(module["k"], module, text.splitlines()).rows
+        assert rows[1].text == shown
+        assert sum(len(r.text) for r in rows) < 10_000

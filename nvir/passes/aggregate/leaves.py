@@ -69,11 +69,15 @@ def leaves(t: ty.Type) -> tuple[AggregateLeaf, ...]:
     return _leaves(t, getattr(t, "elements", None))  # a named struct may get its body later
 
 
-def leaf_count(t: ty.Type) -> int:
+def leaf_count(t: ty.Type, known: dict[ty.Type, int] | None = None) -> int:
+    """How many leaves; `known` are those of structs within, each of which may stand often."""
+    known = {} if known is None else known
     if isinstance(t, ty.ArrayType):
-        return t.count * leaf_count(t.element)
+        return t.count * leaf_count(t.element, known)
     if isinstance(t, ty.StructType):
-        return sum(map(leaf_count, t.elements or ()))
+        if t not in known:
+            known[t] = sum(leaf_count(x, known) for x in t.elements or ())
+        return known[t]
     return 1
 
 
