@@ -31,7 +31,7 @@ from nvir.llvm.attributes import has
 from nvir.llvm.calls import type_of
 from nvir.llvm.grammar import FLAGS, FLAGS_OF, SIMPLE, Grammar
 from nvir.llvm.instructions import METHODS
-from nvir.llvm.lexer import Stop, name_in
+from nvir.llvm.lexer import Stop, name_in, number_of
 from nvir.llvm.metadata import KINDS, SCOPES, kind_problem
 
 _NOT_DONE = frozenset((
@@ -175,9 +175,10 @@ class DefinitionReader(Grammar):
         self.k += 1
         name = f"%{token[:-1]}"
         if name[1:].isdigit():
-            if int(name[1:]) < self.count and len(name) < MAX_NAME:
+            number = number_of(name[1:], self.k - 1)
+            if number < self.count and len(name) < MAX_NAME:
                 raise Stop(f"expected the label {self.count} or a greater number", self.k - 1)
-            self.count = int(name[1:]) + 1
+            self.count = number + 1
         known = self.blocks.get(name)
         if known is not None and name not in self.named_at:
             raise Stop(f"the label '{name[1:]}' is defined twice", self.k - 1)
@@ -315,7 +316,7 @@ class DefinitionReader(Grammar):
             raise Stop(f"'{token}' is of type {v.type}, used before as {known.type}", at)
         self.values[token] = v
         if token[1:].isdigit():
-            number = int(token[1:])
+            number = number_of(token[1:], at)
             if number < self.count:
                 raise Stop(f"expected number %{self.count} or a greater one", at)
             self.count = number + 1

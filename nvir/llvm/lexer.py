@@ -73,6 +73,16 @@ class Stop(Exception):
         self.message, self.at, self.unsupported, self.behind = message, at, unsupported, behind
 
 
+DIGITS = 1000  # of a number that is a name
+
+
+def number_of(digits: str, at: int) -> int:
+    """The number that is a name. Raises Stop where it has more digits than any that counts."""
+    if len(digits) > DIGITS:
+        raise Stop(f"a number of {len(digits)} digits; {DIGITS} are the most", at)
+    return int(digits)
+
+
 class Text:
     """A file as tokens; see the module docstring."""
 

@@ -12,7 +12,7 @@ from nvir.ir import Argument, Constant, Function, Module, Symbol, Undef, Value, 
 from nvir.ir.nvvm import VARIABLE_SPACES
 from nvir.ir.types import I32, ArrayType, FunctionType, PointerType, Type, pointer
 from nvir.llvm.grammar import FLAGS, Grammar
-from nvir.llvm.lexer import END, Stop, name_in
+from nvir.llvm.lexer import END, Stop, name_in, number_of
 from nvir.llvm.literals import is_zero
 
 STARTERS = ("define", "declare", "target", "source_filename", "attributes", "module", "deplibs")
@@ -111,8 +111,8 @@ class SymbolReader(Grammar):
         attributes = {"constant": ""} if kind == "constant" else {}
         attributes.update({w: "" for w in _KEPT if w in words})
         v = Variable(
-            symbol_name(token), VARIABLE_SPACES[space], t, linkage=linkage, attributes=attributes,
-            address_type=pointer(space),
+            symbol_name(token, self.start), VARIABLE_SPACES[space], t, linkage=linkage,
+            attributes=attributes, address_type=pointer(space),
         )
         if linkage == "appending" and not isinstance(t, ArrayType):
             raise Stop("what is appended to is an array", type_at)
@@ -220,7 +220,7 @@ class SymbolReader(Grammar):
     def _second_name(self, token: str, f: Function, linkage: str) -> None:
         if f.kind == "entry" or not any(f is b for b, *_ in self.bodies):
             self.unsupported("an alias of what is no function with a body", self.start)
-        alias = Function(symbol_name(token), "func", self.module)
+        alias = Function(symbol_name(token, self.start), "func", self.module)
         alias.type, alias.return_type = f.type, f.return_type
         alias.linkage = linkage if linkage != "external" else ""
         for p in f.params:
@@ -315,8 +315,8 @@ def _has_null(init: Value) -> bool:
     return is_zero(init) or any(isinstance(m, Constant) and is_zero(m) for m in members or ())
 
 
-def symbol_name(token: str) -> str:
+def symbol_name(token: str, at: int) -> str:
     name = name_in(token)
     if token[1:].isdigit():
-        return f"__unnamed_{int(name) + 1}"
+        return f"__unnamed_{number_of(name, at) + 1}"
     return name[1:] if name[:1] == "\x01" else name

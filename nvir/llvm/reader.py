@@ -53,7 +53,7 @@ from nvir.llvm.datalayout import layout_problem, pointer_bits
 from nvir.llvm.expand.signatures import lone_problem
 from nvir.llvm.expand.upgrade import upgrade_declaration
 from nvir.llvm.grammar import NOT_TAKEN, UNSIZED, opaque_in
-from nvir.llvm.lexer import Stop, Text, name_in
+from nvir.llvm.lexer import Stop, Text, name_in, number_of
 from nvir.llvm.linkage import BEFORE_FUNCTIONS, STARTERS, TOO_FAR, SymbolReader, symbol_name
 from nvir.llvm.metadata import Metadata, launch_attributes
 from nvir.llvm.stand_ins import is_own, restore
@@ -421,7 +421,8 @@ class _ModuleReader(SymbolReader):
         if defined and token.startswith("@llvm."):
             raise Stop("an intrinsic is declared, not defined", at)
         self.k += 1
-        f = Function(opaque_name(symbol_name(token)), "entry" if kernel else "func", self.module)
+        name = opaque_name(symbol_name(token, at))
+        f = Function(name, "entry" if kernel else "func", self.module)
         f.type = pointer()
         f.return_type = result
         f.linkage = linkage if linkage != "external" else ""
@@ -499,9 +500,11 @@ class _ModuleReader(SymbolReader):
                     raise Stop(f"'{token}' is defined twice", self.k - 1)
                 names.append(token)
                 name = None if token[1:].isdigit() else name_in(token)
-                if name is None and int(token[1:]) < number:
-                    raise Stop(f"expected the number %{number} or a greater one", self.k - 1)
-                number = int(token[1:]) + 1 if name is None else number
+                if name is None:
+                    given = number_of(token[1:], self.k - 1)
+                    if given < number:
+                        raise Stop(f"expected the number %{number} or a greater one", self.k - 1)
+                    number = given + 1
             else:
                 names.append("")
                 number += 1

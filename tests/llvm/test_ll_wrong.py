@@ -202,3 +202,14 @@ def test_what_a_terminal_would_obey_is_not_told():
     with pytest.raises(ParseError) as caught:
         nvir.read_ll("größe\n")
     assert "größe" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", [
+    "@N = global i32 0\n", "define void @N() { ret void }\n",
+    "define void @k(i32 %N) { ret void }\n", "define void @k() {\nN:\n  ret void\n}\n",
+    "define void @k() {\n  %N = add i32 1, 1\n  ret void\n}\n",
+])
+def test_numbers_that_are_names_have_a_thousand_digits_at_most(text):
+    nvir.read_ll(text.replace("N", "9" * 1000))
+    with pytest.raises(nvir.ParseError, match="a number of 5000 digits; 1000 are the most"):
+        nvir.read_ll(text.replace("N", "9" * 5000))
