@@ -40,7 +40,7 @@ LOC = re.compile(r"\.loc\s+(\d{1,10})\s+(\d{1,10})(?:\s+(\d{1,10}))?(?!\d)([^\n;
 LOC_NUMBERS = re.compile(r"\.loc(?:\s+\d{1,10}(?![\w.]))*\s+")  # up to what should be a number
 LOC_REST = re.compile(
     r"\s*(?:,\s*function_name\s+[\w$]+(?:\s*[-+]\s*\d+)?\s*"
-    r",\s*inlined_at\s+\d+\s+\d+\s+\d+\s*)?$"
+    r",\s*inlined_at\s+\d{1,10}\s+\d{1,10}\s+\d{1,10}\s*)?$"
 )
 _FORMAL = (
     r"\s*(?:\.(?:param|reg)\s*(?:\.align\s+\d+\s*)?(?:\.\w+\s*)+[A-Za-z_$%][\w$]*\s*"
