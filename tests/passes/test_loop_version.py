@@ -261,3 +261,33 @@ def test_a_loop_that_is_asked_for_has_to_be_there(name: str) -> None:
         nvir.run_passes(module, f"{name}<loop=M>")
     assert str(module) == before
     assert list(nvir.run_passes(module, f"{name}<loop=L>"))
+
+
+def test_a_word_of_which_another_access_reads_a_part_stays_in_memory():
+    text = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u64 in)
+{
+.reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<3>;
+ld.param.u64 %d1, [out]; ld.param.u64 %d2, [in];
+mov.u64 %d3, 0; mov.u32 %r1, 0; mov.u32 %r3, 7; setp.eq.u32 %p1, %r1, 0;
+L:
+st.global.u64 [%d1+16], %d3;
+@%p1 ld.global.u32 %r3, [%d1+20];
+ld.global.u32 %r4, [%d2];
+add.s64 %d2, %d2, 4; add.u32 %r1, %r1, 1; setp.lt.u32 %p2, %r1, 5; @%p2 bra L;
+st.global.u32 [%d1+12], %r3;
+ret;
+}
+"""
+    results = []
+    for passes in ("", "loop-version"):
+        module = nvir.read_ptx(text)
+        if passes:
+            nvir.run_passes(module, passes)
+        out = np.full(8, 0xD3C7B156, np.uint32)
+        nvir.launch(module, "k", 1, 1, [out, np.zeros(8, np.uint32)])
+        results.append(out.tolist())
+    assert results[0] == results[1]
+    assert results[0][3] == 0

@@ -317,19 +317,41 @@ def _bytes(i: Instruction) -> int:
 
 
 def _sums(loop: Loop, code: list[Instruction], touched: list[int]) -> list[list[int]]:
-    """Accesses of one invariant place, one of them a store, that are the same in kind."""
+    """Accesses of one invariant place, one of them a store, that are the same in kind, where no
+    other access is of a part of it."""
     places: dict[tuple[Value, int], list[int]] = {}
     for n in touched:
         places.setdefault(place(code[n]), []).append(n)
+    apart = _apart(code, places)
     return [
-        some for (base, _), some in places.items()
+        some for (base, at), some in places.items()
         if (base.definer is None or base.definer.block is not loop.header)
+        and (base, at) in apart
         and any(code[n].form.writes for n in some)
         and all(code[n].form.guard is None for n in some)
         and len({code[n].form.type for n in some}) == 1 and _bytes(code[some[0]]) in (4, 8)
         and all(len(code[n].results) <= 1 for n in some)
         and not any(m[0] == "v" for n in some for m in code[n].form.mods)
     ]
+
+
+def _apart(
+    code: list[Instruction], places: dict[tuple[Value, int], list[int]]
+) -> set[tuple[Value, int]]:
+    """The places of which no other has a byte."""
+    by_base: dict[Value, list[tuple[int, int]]] = {}
+    for (base, at), some in places.items():
+        by_base.setdefault(base, []).append((at, at + max(_bytes(code[n]) for n in some)))
+    found = set()
+    for base, held in by_base.items():
+        held.sort()
+        reached = held[0][0]  # by those before
+        following = [at for at, _ in held[1:]] + [held[-1][1]]
+        for (at, end), later in zip(held, following, strict=True):
+            if reached <= at and end <= later:
+                found.add((base, at))
+            reached = max(reached, end)
+    return found
 
 
 class _Version:
