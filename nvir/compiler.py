@@ -124,9 +124,10 @@ def read_source(given: Source, arch: str, optimise: int = 3, lines: bool = True,
     try:
         return told(first(), "it wants CUDA's own headers") if real else first()
     except NvirError as refused:
+        from nvir.frontend.depth import Endless
         from nvir.frontend.irgen.state import Refused, TargetLacks
 
-        if documented and isinstance(refused, Refused):
+        if isinstance(refused, Endless) or (documented and isinstance(refused, Refused)):
             raise
         try:
             return second() if real else told(second(), str(refused).partition("\n")[0])

@@ -29,6 +29,7 @@ from nvir.frontend.cuda.libclang import (
 )
 from nvir.frontend.cuda.own_header import FIRST, HEADERS, OwnHeader, macro_tokens, make
 from nvir.frontend.cuda.text import MOST_TOKENS, instances, too_long
+from nvir.frontend.depth import bounded
 from nvir.ir.document import read_file
 from nvir.ir.errors import NOTES, Diagnostic, NvirError, ParseError
 
@@ -362,8 +363,9 @@ def _parsed(text: str, file: str, given: list[str], project: list[str], asked: l
     data = text.encode("utf-8", "surrogateescape")
     whole = data + "\n".join(["", "namespace {", *lines, "}", ""]).encode() if asked else data
     try:
-        unit = index.parse(file, args=[*given, *first, *project], unsaved_files=[(file, whole)],
-                           options=_DETAILED | _KEEP_GOING)
+        unit = bounded(lambda: index.parse(
+            file, args=[*given, *first, *project], unsaved_files=[(file, whole)],
+            options=_DETAILED | _KEEP_GOING))
     except cindex.TranslationUnitLoadError:
         if own is not None:
             raise _Unfit from None

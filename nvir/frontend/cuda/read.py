@@ -8,7 +8,7 @@ from typing import Any
 from nvir.frontend.cuda.parse import Keep, Parsed, brief, parse
 from nvir.frontend.cuda.reader import Reader
 from nvir.frontend.cuda.source import Source, no_kernel, source_of
-from nvir.frontend.depth import MAX_NESTING, on_a_large_stack, room
+from nvir.frontend.depth import MAX_NESTING, Endless, on_a_large_stack, room
 from nvir.frontend.tree.declarations import Unit
 from nvir.ir.errors import Diagnostic, NvirError, ParseError, Unsupported
 
@@ -31,10 +31,15 @@ def read_cuda(source: Any, arch: str = "sm_80", keep: Keep | None = None,
     """The tree of a source, unchecked, and clang's warnings. `keep`: as `parse` has it.
 
     Raises ParseError with clang's diagnostics where a function that a kernel reaches is wrong,
-    and where there is no kernel; Unsupported, with its place, for C++ that the tree cannot say.
+    and where there is no kernel; Unsupported, with its place, for C++ that the tree cannot say;
+    Endless where clang does not end with it.
     """
     s = source_of(source, **options)
-    return on_a_large_stack(lambda: _read(s, arch, keep))
+    try:
+        return on_a_large_stack(lambda: _read(s, arch, keep))
+    except Endless as e:
+        raise Endless(f"{s.name}: error: clang {e} and did not end: the source, or a header of it, "
+                      "asks for too much") from None
 
 
 def _read(s: Source, arch: str, keep: Keep | None) -> tuple[Unit, list[Diagnostic]]:
