@@ -42,7 +42,7 @@ class Module(Displayed):
     diagnostics warnings of reading
     text        the PTX that it was read from, to which its lines belong, until a pass runs on it
     aux         named metadata, data layout and the like of `nvvm`
-    lines       the name and the lines of the LLVM text that its instructions' `line` counts in
+    lines       name and lines of the LLVM or own text that its instructions' `line` counts in
     """
 
     def __init__(

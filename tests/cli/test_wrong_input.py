@@ -20,7 +20,7 @@ SGEMM = Path(__file__).parents[2] / "examples" / "sgemm.ptx"
         (["opt", str(SGEMM), "--arch", "foo"], 2, "no machine profile for 'foo'"),
         (["knobs", "--read", "nope"], 1, "read by 'nope'"),
         (["opt", str(SGEMM), "-p", "dce", "-o", "new/"], 1, "new/: names a folder, not a file"),
-        (["opt", "empty.nvir", "-p", "licm"], 1, "block M is empty"),
+        (["opt", "empty.nvir", "-p", "licm"], 1, "empty.nvir:5:1: error: in @k: block M is empty"),
         (["report", "/dev/zero"], 1, "/dev/zero: larger than 256 MiB"),
         (["report", "pipe"], 1, "pipe: a pipe with a name"),
         (["diff", str(SGEMM), str(SGEMM), "--thresholds", "pipe"], 2, "a pipe with a name"),

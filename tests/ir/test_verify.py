@@ -91,7 +91,7 @@ def test_the_error_names_function_and_instruction():
     e = refused(f, "%q is of type pred, add.s32 takes s32")
     assert (e.function, e.invariant.split(",")[0]) == ("k", "%q is of type pred")
     assert "add.s32" in e.instruction
-    assert str(e).startswith("in @k: ")
+    assert str(e).startswith("<text>:10:3: error: in @k: ")
 
 
 @pytest.mark.parametrize("path", examples(), ids=lambda p: p.stem)

@@ -130,6 +130,7 @@ class _Reader:
         if self.errors:
             self.errors.sort(key=lambda d: d.line)
             raise ParseError(self.errors)
+        self.module.lines = self.file, self.lines
         return self.module
 
     def _outline(self) -> list[tuple[int, int, Any]]:

@@ -164,9 +164,10 @@ class FunctionCheck:
         """The variables and parameters of the function."""
         return {*self.function.locals, *self.function.params, *self.function.returns}
 
-    def fail(self, invariant: str, instruction: Instruction | None = None) -> NoReturn:
-        module = self.function.module
-        place = module.place(instruction.line) if module is not None and instruction else None
+    def fail(self, invariant: str, instruction: Instruction | None = None,
+             block: Block | None = None) -> NoReturn:
+        module, at = self.function.module, instruction or block
+        place = module.place(at.line) if module is not None and at else None
         raise VerifyError(invariant, str(self.function.name), _text(instruction), place)
 
     # ---------------------------------------------------------- structure
@@ -180,9 +181,9 @@ class FunctionCheck:
             self.fail("a block stands twice in the layout")
         for b in f.blocks:
             if b.function is not f:
-                self.fail(f"block {b.name} belongs to another function")
+                self.fail(f"block {b.name} belongs to another function", block=b)
             if b.name in names:
-                self.fail(f"two blocks are named {b.name}")
+                self.fail(f"two blocks are named {b.name}", block=b)
             names.add(b.name)
             self.edges(b)
         entry = f.blocks[0]
@@ -198,7 +199,7 @@ class FunctionCheck:
     def edges(self, b: Block) -> None:
         last = b.last
         if last is None:
-            self.fail(f"block {b.name} is empty")
+            self.fail(f"block {b.name} is empty", block=b)
         if not last.form.terminator:
             self.fail(f"block {b.name} has no terminator", last)
         targets = last.aux
