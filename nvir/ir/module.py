@@ -190,7 +190,7 @@ _FIRST_VERSION = {
 @functools.cache
 def capability(target: str) -> int:
     """The number of an architecture: 80 of "sm_80", 90 of "sm_90a"; 0 of a name without one."""
-    found = re.search(r"\d+", target)
+    found = re.search(r"\d{1,9}", target)  # no target has more
     return int(found[0]) if found is not None else 0
 
 
