@@ -27,6 +27,7 @@ from nvir.ir.errors import NvirError
 
 J = TypeVar("J")
 DIED = "the worker process died"
+CONNECT = 10  # seconds that a cluster's scheduler has to answer
 
 
 @attrs.frozen
@@ -183,7 +184,7 @@ def _on_cluster(work: Callable[[Any], Any], jobs: list[Any], scheduler: str) -> 
     except ImportError:
         raise NvirError("--scheduler needs Dask: pip install 'nvir[cluster]'") from None
     try:
-        client = Client(scheduler, timeout="10s")
+        client = Client(scheduler, timeout=CONNECT)
     except (OSError, ValueError) as e:
         raise NvirError(f"{scheduler}: {e}") from None
     with client:

@@ -129,7 +129,9 @@ def test_errors_are_told_beside_what_is_not_supported(before: bool) -> None:
 
 
 @pytest.mark.skipif(shutil.which("llvm-as-19") is None, reason="llvm-as-19 is not installed")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [
+    pytest.param(kind, marks=() if k % 10 == 0 else pytest.mark.slow)
+    for k, kind in enumerate(KINDS)])  # a process each
 def test_llvm_refuses_it_too(kind: str) -> None:
     done = subprocess.run(["llvm-as-19", "-o", "/dev/null", "-"], input=KINDS[kind], text=True,
                           capture_output=True, check=False)

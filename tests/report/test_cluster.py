@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nvir.ir.errors import NvirError
+from nvir.report import workers
 from nvir.report.sweep import settings_of, sweep
 from nvir.report.workers import Workers
 
@@ -47,6 +48,7 @@ def test_a_job_that_fails_costs_itself(scheduler: str):
     assert "ZeroDivisionError" in found[0][1]
 
 
-def test_a_scheduler_that_is_not_there():
+def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "CONNECT", 1)
     with pytest.raises(NvirError, match=r"tcp://127\.0\.0\.1:1"):
         list(Workers(1, "tcp://127.0.0.1:1").run(halve, [1]))
