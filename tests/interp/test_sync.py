@@ -295,12 +295,14 @@ def cp_async(wait: str) -> list[int]:
     return out.tolist()
 
 
-@pytest.mark.parametrize("wait", ["cp.async.wait_group 0;", "cp.async.wait_all;"])
+@pytest.mark.parametrize("wait", [
+    "cp.async.wait_group 0;", "cp.async.wait_all;", "cp.async.wait_group 4294967296;"])
 def test_cp_async_with_its_wait(wait: str) -> None:
     assert cp_async(wait) == [k + 5 for k in range(32)]
 
 
-@pytest.mark.parametrize("wait", ["", "cp.async.wait_group 1;"])
+@pytest.mark.parametrize("wait", [
+    "", "cp.async.wait_group 1;", "cp.async.wait_group 4294967295;"])
 def test_cp_async_without_its_wait_shows(wait: str) -> None:
     """A kernel that forgets the wait reads what was there before."""
     assert cp_async(wait) == [0] * 32

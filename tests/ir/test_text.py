@@ -555,6 +555,18 @@ def test_a_missing_file_is_a_parse_error(tmp_path):
 # ------------------------------------------------------- pieces of the text
 
 
+@pytest.mark.parametrize(("number", "fits"), [
+    (2**64 - 1, True), (2**64, False), (-(2**63), True), (-(2**63) - 1, False), (10**400, False)])
+def test_a_number_without_a_type_has_64_bits(number: int, fits: bool) -> None:
+    text = ("module ori target sm_80\nkernel @k() {\nentry:\n"
+            f"  cp.async.wait_group {number}\n  ret\n}}\n")
+    if fits:
+        assert str(number) in str(parse_ir(text))
+        return
+    with pytest.raises(ParseError, match=r":4:23: error: a number without a type has 64 bits"):
+        parse_ir(text)
+
+
 def test_an_instruction_by_itself():
     m = parse_ir(KERNEL)
     loop = m["k"].blocks[1].instructions

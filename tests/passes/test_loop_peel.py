@@ -128,3 +128,28 @@ def test_only_innermost_loops_and_only_canonical_ones():
 ])
 def test_random_kernels_keep_their_behaviour(chain):
     behave_the_same(range(200, 207), chain)
+
+
+@pytest.mark.parametrize("out", ["SECOND", "BETWEEN"])
+def test_an_exit_that_enters_the_next_loop_does_so_from_the_copy(out):
+    """Loops as they are: `SECOND` is an exit of the first loop and the header of the next."""
+    text = f"""
+    ld.param.u64 %rd1, [a];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, 20;
+    FIRST:
+    setp.gt.u32 %p1, %r1, 14;
+    @!%p1 bra {out};
+    sub.u32 %r1, %r1, 1;
+    setp.gt.s32 %p2, %r2, 0;
+    @%p2 bra FIRST;
+    BETWEEN:
+    SECOND:
+    sub.u32 %r2, %r2, 1;
+    setp.gt.s32 %p3, %r2, 0;
+    @%p3 bra SECOND;
+    st.global.v2.u32 [%rd1], {{%r1, %r2}};
+    ret;
+"""
+    f, _ = peeled(text, "loop-simplify<peel>")
+    assert sum("peeled" in b.flags for b in f.blocks) == 2

@@ -15,6 +15,8 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes.form import form
 from nvir.passes.knobs import all_knobs
 from nvir.passes.loop.pipeline import loop_pipeline
+from nvir.passes.loop.pipeline.body import by_times
+from nvir.passes.loop.pipeline.choice import body_of
 from nvir.passes.loop.pipeline.expand import PIPELINED
 from nvir.passes.loop.pipeline.feasible import Feasibility, Obstacle, annotate, check
 from nvir.passes.remarks import Remark
@@ -349,3 +351,41 @@ def test_the_command_reads_back(tmp_path: Path) -> None:
     nothing = CliRunner().invoke(main, base)
     assert nothing.exit_code == 0
     assert "no loop is pipelined" in nothing.output
+
+
+CARRY = LOAD + "add.cc.u32 %r7, %r7, %r2; addc.u32 %r8, %r5, %r3;\n"
+
+
+NO_CARRY = CARRY.replace("add.cc", "add").replace("addc", "add")
+
+
+@pytest.mark.parametrize("options", ["", ";form=prologue", ";form=kernel-only"])
+@pytest.mark.parametrize("body", [CARRY, NO_CARRY])
+def test_a_carry_is_read_in_the_stage_that_makes_it(options: str, body: str) -> None:
+    """The reader waits for a load that is in flight, the maker needs nothing of it."""
+    text = text_of(body).replace("[%rd2], %r3", "[%rd2+4], %r8; st.global.u32 [%rd2], %r3").replace(
+        "mov.u32 %r3, 0;", "mov.u32 %r3, 0; mov.u32 %r7, -5; mov.u32 %r8, 0;")
+    plain, made = nvir.read_ptx(text), nvir.read_ptx(text)
+    found = nvir.run_passes(made, f"loop-pipeline<force;depth=3{options}>", verify=True)
+    names = {r.name for r in found}
+    assert ("Pipelined" in names) != ("kernel-only" in options and "cc" in body)
+    printed = nvir.read_ptx(nvir.print_ptx(made))
+    for trips in (1, 3, 4, 5, 30):
+        sums = []
+        for module in (plain, made, printed):
+            out = np.zeros(4, np.uint32)
+            nvir.launch(module, "k", 1, 1, [np.arange(64, dtype=np.uint32) * 99, out, trips])
+            sums.append(out.tolist())
+        assert sums[0] == sums[1] == sums[2], trips
+
+
+@pytest.mark.parametrize(("text", "together"), [(CARRY, True), (NO_CARRY, False)])
+def test_a_schedule_does_not_part_a_carry_from_its_reader(text: str, together: bool) -> None:
+    text = text_of(text).replace("[%rd2], %r3", "[%rd2+4], %r8; st.global.u32 [%rd2], %r3")
+    body, _ = body_of(nvir.read_ptx(text)["k"], "L")
+    first, second = body.nodes[4:6]
+    found = by_times(body, {first: 3, second: 25}, 10)
+    assert found is not None
+    stages = [found.stages[body.index[i]] for i in (first, second)]
+    assert stages == ([2, 2] if together else [0, 2])
+    assert found.late_first == together

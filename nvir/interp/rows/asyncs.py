@@ -189,7 +189,7 @@ def _commit(c: Any, guard: Array | None) -> None:
 
 
 def emit_wait_group(e: Any) -> None:
-    n = int(e.instr.operands[0].value)
+    n = int(e.instr.operands[0].value) & 0xFFFFFFFF  # as ptxas reads it
     e.line(f"{e.bind(_wait)}(c, {n}, {e.guard or 'None'})")
 
 

@@ -413,7 +413,7 @@ class Cursor:
         start = self.start
         x = self.datum()
         if isinstance(x, int) and not isinstance(x, bool):
-            return constant(ty.IMM, x)
+            return self._immediate(x, start)
         if not isinstance(x, Value):
             raise BadDatum("expected a value", start)
         return x
@@ -526,6 +526,11 @@ class Cursor:
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             raise BadDatum(f"no {cls.__name__} has these fields", start) from None
 
+    def _immediate(self, n: int, start: int) -> Constant:
+        if not -1 << 63 <= n < 1 << 64:
+            raise BadDatum("a number without a type has 64 bits at most", start)
+        return constant(ty.IMM, n)
+
     def _literal(self, t: ty.Type, depth: int) -> Any:
         """The constant of type `t` that follows, or `t` itself."""
         start = self.start
@@ -543,6 +548,8 @@ class Cursor:
             return constant(t, int(self.next() == "true"))
         if self.kind == "number":
             n = self.number()
+            if t is ty.IMM:
+                return self._immediate(n, start)
             is_float = isinstance(t, ty.FloatType) or (isinstance(t, ty.ScalarType) and t.is_float)
             if is_float and not 0 <= n < 1 << t.bits:
                 raise BadDatum(f"a float is written as its {t.bits} bits", start)

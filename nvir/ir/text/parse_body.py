@@ -108,7 +108,7 @@ class BodyParser:
                 return self.reader.symbols[token]
             except KeyError:
                 raise BadDatum(f"unknown symbol '{token[:80]}'", self._col(token)) from None
-        if token.isdigit() and len(token) < 4000:
+        if token.isdigit() and len(token) < 20:
             return integer(int(token))
         try:
             return Cursor(token, self).value()

@@ -206,11 +206,21 @@ class Body:
 
     @functools.cached_property
     def leading_from(self) -> list[list[tuple[int, int, bool]]]:
-        """Node -> (later node, iterations between, whether a register is carried)."""
+        """Node -> (later node, iterations between, whether a register is carried); back from each
+        reader of a carry flag, too: it stands in the stage of the flag's maker, for no other
+        instruction that writes the flag may come between them."""
         found: list[list[tuple[int, int, bool]]] = [[] for _ in self.nodes]
         for dep in self.deps:
             found[dep[0]].append((dep[1], dep[2], dep in self.readers))
+        for n, i in enumerate(self.nodes):
+            for v in i.operands:
+                if v.type.name == "cc" and (d := self.definer(v)) is not None:
+                    found[n].append((self.index[d], 0, False))
         return found
+
+    @functools.cached_property
+    def has_carries(self) -> bool:
+        return any(r.type.name == "cc" for i in self.nodes for r in i.results)
 
     @functools.cached_property
     def long_loads(self) -> list[int]:
@@ -319,7 +329,7 @@ def _raised(
 ) -> list[int] | None:
     """The least stages from `stages` up that the dependences of what changed allow, and what they
     raise; None where there are none, or where the exit test's slice would have to wait."""
-    most = sum(delays.values())  # no way without a circle is longer
+    most = max(stages, default=0) + sum(delays.values())  # no way without a circle is longer
     forced = body.forced
     work = list(changed)
     while work:
@@ -337,8 +347,9 @@ def _raised(
 def by_times(body: Body, times: Mapping[Instruction, int], ii: int) -> Staged | None:
     """Stages from the start of each instruction in a modulo schedule.
 
-    Instructions without a start (copies, what is folded) go where their operands are. None where
-    the exit test's slice cannot stay in stage 0.
+    Instructions without a start (copies, what is folded) go where their operands are. With carry
+    flags the order in a step is that of the stages. None where the exit test's slice cannot stay in
+    stage 0.
     """
     when = [times.get(i, 0) for i in body.nodes]
     for i in body.slice:
@@ -353,10 +364,12 @@ def by_times(body: Body, times: Mapping[Instruction, int], ii: int) -> Staged | 
                 changed = True
         if not changed:
             break
-    stages = [t // ii for t in when]
-    if any(stages[body.index[i]] for i in body.slice if i in body.index):
+    stages: list[int] | None = [t // ii for t in when]
+    if stages is not None and body.has_carries:
+        stages = _raised(body, stages, range(len(stages)), {})
+    if stages is None or any(stages[body.index[i]] for i in body.slice if i in body.index):
         return None
-    return Staged(body, tuple(stages), tuple(t % ii for t in when))
+    return Staged(body, tuple(stages), tuple(t % ii for t in when), body.has_carries)
 
 
 # ---------------------------------------------------------- copies of nodes

@@ -125,8 +125,10 @@ def peel(
     made: list[Block] = []
     layout: dict[Block, list[Block]] = {}
     ways = [(loop, loop.entries, list(loop.latches)) for loop in loops]  # from one snapshot
-    for loop, entries, latches in ways:
+    peeled: dict[Block, Block] = {}  # what of other loops led here leads here from its copy, too
+    for loop, before, latches in ways:
         header = loop.header
+        entries = [*before, *(peeled[b] for b in before if b in peeled)]
         copies = region.copy_region(loop.blocks, entries[0], layout)
         first: Block = copies[header]
         region.keep_entries(first, set(entries))
@@ -139,6 +141,7 @@ def peel(
             region.add_entries(header, latch, again, copies)
         header.flags |= {_PEELED}
         made += [copies[b] for b in loop.blocks]
+        peeled |= {b: copies[b] for b in loop.blocks}
         more |= region.definitions(loop.blocks, copies, loop.members)
     for b in made:
         b.pragmas = tuple(p for p in b.pragmas if p != "nounroll")
