@@ -35,7 +35,7 @@ from nvir.report.facts import FunctionFacts
 from nvir.report.findings import as_json
 from nvir.report.html.pictures import control_flow
 from nvir.report.lines import LineListing, line_listing
-from nvir.report.model import Launch, ModuleReport, block_size, report
+from nvir.report.model import Kept, Launch, ModuleReport, block_size, report
 from nvir.report.names import spoken
 from nvir.report.places import source_text
 from nvir.report.real import NOTHING, RealCode, machine_loop, real_code
@@ -116,10 +116,14 @@ class Version:
         if key not in self._reports:
             made = report(
                 self.module, arch=self.arch, launch=self.launch, kernel=name, keep=True,
-                real=self.real if key[1] else NOTHING,
+                real=self.real if key[1] else NOTHING, kept=self._kept,
             )
             self._reports[key] = self._trials.report(made) if key[1] else made
         return self._reports[key]
+
+    @cached_property
+    def _kept(self) -> Kept:
+        return Kept(self.module)
 
     @cached_property
     def _trials(self) -> Trials:
@@ -216,7 +220,7 @@ class Version:
         }
 
     def _function(self, name: str, real: bool) -> tuple[Function, FunctionFacts]:
-        if not any(f.blocks and f.name == name for f in self.module.functions):
+        if name not in self._kept.bodies:
             raise NvirError(f"no function {name!r} in {self.name}")
         facts = self.report(name, real).functions[0].facts
         assert facts is not None

@@ -221,11 +221,31 @@ class Launch:
 AS_DECLARED = Launch()  # as the kernel says itself
 
 
+class Kept:
+    """What reports of one module share, made once: bodies by name, the loops of its sources, and
+    what functions name. Whoever asks for a report of each function passes one to all."""
+
+    def __init__(self, module: Module, source_root: Sequence[Path] = ()) -> None:
+        self.bodies: dict[str, list[Function]] = {}
+        for f in module.functions:
+            if f.blocks:
+                self.bodies.setdefault(str(f.name), []).append(f)
+        self.written = written_loops(module, source_root)
+        self.known: dict[int, Named] = {}
+
+    def wanted(self, kernel: str | None) -> list[Function]:
+        """The functions of this name, in PTX or in C++; of None all, as they stand."""
+        if kernel in self.bodies:
+            return self.bodies[kernel]
+        names = self.bodies if kernel is None else named(kernel, self.bodies)
+        return [f for name in names for f in self.bodies[name]]
+
+
 def report(
     module: Module, *, arch: str | None = None, profile: str | None = None,
     policy: Policy = "observed", launch: Launch = AS_DECLARED, schedule: bool = False,
     kernel: str | None = None, keep: bool = False, real: RealCode = NOTHING,
-    source_root: Sequence[Path] = (),
+    source_root: Sequence[Path] = (), kept: Kept | None = None,
 ) -> ModuleReport:
     """Loops, registers and occupancy of every function with a body, or of the one that is named.
 
@@ -234,7 +254,8 @@ def report(
     block are modulo scheduled; without it they have bounds alone.
     `keep` keeps the facts of each function, for a page that shows more than the report does.
     `real` is what ptxas makes of it: registers and occupancy are then those of the real code.
-    The module's sources are looked for in its own folder and in `source_root`.
+    The module's sources are looked for in its own folder and in `source_root`. `kept` is what
+    other reports of the module have worked out.
     """
     target = arch or module.target
     diagnostics = [*module.diagnostics, *real.diagnostics(module.name)]
@@ -246,24 +267,19 @@ def report(
 
         thorough = sum(len(f.blocks) for f in module.functions) <= THOROUGH_BLOCKS
         make = partial(schedule_loop, effort="interval" if thorough else "quick")
-    bodies = [f for f in module.functions if f.blocks]
-    by_name = {str(f.name): f for f in bodies}
-    known: dict[int, Named] = {}
-    written = written_loops(module, source_root)
-    wanted = None if kernel is None else named(kernel, [str(f.name) for f in bodies])
-    for f in bodies:
-        if wanted is None or str(f.name) in wanted:
-            with bulk():  # what one function needs is freed before the next
-                facts = function_facts(f, module, machine, arch=target, policy=policy)
-                if (code := real.bodies.get(str(f.name))) is not None:
-                    shown = as_in_code(facts.unroll, facts.loops, code, machine)
-                    facts = attrs.evolve(facts, unroll=shown)
-                functions.append(
-                    _function(facts, module, machine, launch, diagnostics, make, keep,
-                              real.figures.get(str(f.name)), written, code, known)
-                )
+    kept = Kept(module, source_root) if kept is None else kept
+    for f in kept.wanted(kernel):
+        with bulk():  # what one function needs is freed before the next
+            facts = function_facts(f, module, machine, arch=target, policy=policy)
+            if (code := real.bodies.get(str(f.name))) is not None:
+                shown = as_in_code(facts.unroll, facts.loops, code, machine)
+                facts = attrs.evolve(facts, unroll=shown)
+            functions.append(
+                _function(facts, module, machine, launch, diagnostics, make, keep,
+                          real.figures.get(str(f.name)), kept.written, code, kept.known)
+            )
     assumed = [spoken(r.name) for r in functions if r.kind == "entry"
-               and block_size(by_name[r.name], launch.block)[1]]
+               and block_size(kept.bodies[r.name][-1], launch.block)[1]]
     if assumed:
         few = f"{', '.join(assumed[:NAMED])}{' and others' * (len(assumed) > NAMED)}"
         which = f"kernel {few}" if len(assumed) == 1 else f"{len(assumed)} kernels ({few})"

@@ -7,6 +7,7 @@ import json
 import random
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -383,3 +384,22 @@ def test_shared_memory_of_what_is_called_counts_once_for_each_kernel():
     found = {str(f.name): static_shared_memory(f, known) for f in reversed(module.functions)}
     assert found == {"e": 0, "k": 12, "h": 4, "g": 0, "f": 4}
     assert found == {str(f.name): static_shared_memory(f) for f in module.functions}
+
+
+def test_reports_of_one_module_look_at_each_function_once(monkeypatch):
+    """With what they share; without it each looks at all that it leads to."""
+    from nvir.report.model import Kept, report
+
+    text = "".join(f".func f{n}() {{ {f'call f{n + 1};' if n < 19 else ''} ret; }}\n"
+                   for n in reversed(range(20)))
+    module = nvir.read_ptx(f".version 8.0\n.target sm_80\n.address_size 64\n{text}".encode())
+    seen = []
+    room = sys.modules["nvir.sm.occupancy"]  # nvir.sm has a function of this name
+    look = room._named
+    monkeypatch.setattr(room, "_named", lambda f: seen.append(f) or look(f))
+    kept = Kept(module)
+    names = [str(f.name) for f in module.functions]
+    shared = [report(module, kernel=n, kept=kept) for n in names]
+    assert len(seen) == 20
+    assert shared == [report(module, kernel=n) for n in names]
+    assert len(seen) == 20 + 210
