@@ -33,6 +33,7 @@ import random
 import statistics
 import time
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,6 +49,7 @@ from tests.equivalence import run as launch
 
 FAR = 1.05  # real cycles over the kernel's own, or the other way round, that are no small matter
 HOT = 0.01  # of a kernel's cycles at full occupancy: what loops of less do is not counted
+SIZES, BLOCKS = (0, 16), ((32,), (16, 16), (128,))  # of the launches that are tried
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "ptx"
 
 
@@ -145,19 +147,36 @@ def in_order(pairs: Sequence[Pair]) -> list[float]:
 def same(path: Path, module: nvir.Module, kernel: str) -> str:
     """How a changed kernel compares with the original in the interpreter."""
     original = nvir.read_ptx(path)
-    before = behaviour(original, kernel, 1, grid=(1,), block=(32,))
-    if before.error or before.given is None:
-        return "not run"
-    given = before.given
-    one = next((a for a in given.args if isinstance(a, np.ndarray)), None)
-    shared = Inputs(given.grid, given.block, tuple(
-        one if isinstance(a, np.ndarray) else a for a in given.args), given.dynamic_smem)
-    for inputs in (given, shared):
-        differs = difference(original, module, kernel, inputs)
-        if differs:  # lanes that race have no order to keep
-            alone = difference(original, module, kernel, attrs.evolve(inputs, block=(1,)))
-            return f"DIFFERS ({'not ' * (not alone)}with one thread): {differs}"
-    return "equal"
+    first = (behaviour(original, kernel, 1, grid=(1,), block=block, size=size)
+             for size, block in product(SIZES, BLOCKS))
+    launches = [b.given for b in first if not b.error and b.given is not None]
+    for given in launches:
+        one = next((a for a in given.args if isinstance(a, np.ndarray)), None)
+        shared = attrs.evolve(given, args=tuple(
+            one if isinstance(a, np.ndarray) else a for a in given.args))
+        for inputs in (given, shared):
+            differs = difference(original, module, kernel, inputs)
+            if differs:  # lanes that race have no order to keep
+                alone = difference(original, module, kernel, attrs.evolve(inputs, block=(1,)))
+                return f"DIFFERS ({'not ' * (not alone)}with one thread): {differs}"
+    return "equal" if launches else against_reference(path, module, kernel)
+
+
+def against_reference(path: Path, module: nvir.Module, kernel: str) -> str:
+    """How a changed kernel of an example does in the tests of that example."""
+    from tests.interp import test_examples, test_examples_variants
+
+    before = test_examples.module
+    try:
+        setattr(test_examples, "module", lambda name: module)  # noqa: B010
+        cases = test_examples_variants.cases_of(path.name.split(".")[0])
+        for function, case in cases:
+            function(rng=np.random.default_rng(7), **case)
+    except AssertionError as e:
+        return f"DIFFERS from its reference: {str(e)[:100]}"
+    finally:
+        setattr(test_examples, "module", before)  # noqa: B010
+    return "equal" if cases else "not run"
 
 
 def difference(original: nvir.Module, module: nvir.Module, kernel: str, inputs: Inputs) -> str:

@@ -25,9 +25,11 @@ import nvir
 from nvir.ir.errors import LaunchError
 from nvir.ir.function import Function
 from nvir.ir.module import Module
+from nvir.ir.symbols import Variable
+from nvir.ir.values import SymbolOffset
 
 BUFFER_BYTES = 1 << 14
-FLAVOURS = ("bits", "floats", "small")
+FLAVOURS = ("bits", "floats", "small", "few")
 _PASSES_ADDRESSES = frozenset(("cvta", "add", "sub", "mov", "phi", "selp", "mad", "cvt"))
 
 
@@ -83,9 +85,10 @@ def pointers(function: Function) -> set[str]:
 
 def inputs(
     module: Module, kernel: str, seed: int = 0, flavour: str = "bits",
-    grid: tuple[int, ...] = (2,), block: tuple[int, ...] = (64,),
+    grid: tuple[int, ...] = (2,), block: tuple[int, ...] = (64,), size: int = 0,
 ) -> Inputs:
-    """Seeded arguments for a kernel, and a launch that its directives allow."""
+    """Seeded arguments for a kernel, and a launch that its directives allow. `size`: every integer,
+    where it is not 0."""
     rng = np.random.default_rng([seed, FLAVOURS.index(flavour)])
     f = module[kernel]
     need = f.directives.get("reqntid")
@@ -99,15 +102,35 @@ def inputs(
         if p.name in addressed:
             args.append(_buffer(rng, flavour))
         elif p.dimensions or p.vector > 1:
-            args.append(rng.integers(0, 8, p.size, np.uint8).tobytes())
+            args.append(_structure(f, p, rng))
         elif p.element_type.is_float:
             args.append(float(rng.integers(-4, 5)))
         else:
-            args.append(int(rng.integers(1, 24)))
+            args.append(size or int(rng.integers(1, 24)))
     dynamic = 4096 if any(
         v.space == "shared" and v.linkage == "extern" for v in module.globals
     ) else 0
     return Inputs(grid, block, tuple(args), dynamic)
+
+
+def _structure(function: Function, parameter: Variable, rng: Any) -> bytes:
+    """Small numbers in a parameter of several, each as wide as the kernel reads it."""
+    made = bytearray(parameter.size)
+    for i in function.instructions():
+        if i.form.name != "ld" or not i.form.space.startswith("param"):
+            continue
+        at = i.operands[0]
+        offset = at.offset if isinstance(at, SymbolOffset) else 0
+        if getattr(at, "symbol", at) is not parameter:
+            continue
+        for r in i.results:
+            width = r.type.bits // 8
+            number = int(rng.integers(1, 5))
+            text = np.float32(number).tobytes() if r.type.is_float and width == 4 else (
+                number.to_bytes(width, "little"))
+            made[offset : offset + width] = text[: max(len(made) - offset, 0)]
+            offset += width
+    return bytes(made)
 
 
 def _buffer(rng: Any, flavour: str) -> Any:
@@ -115,7 +138,10 @@ def _buffer(rng: Any, flavour: str) -> Any:
         return rng.integers(0, 1 << 32, BUFFER_BYTES // 4, np.uint32)
     if flavour == "floats":
         return rng.standard_normal(BUFFER_BYTES // 4).astype(np.float32)
-    return rng.integers(0, 4, BUFFER_BYTES // 4, np.int32)
+    made = rng.integers(0, 4, BUFFER_BYTES // 4, np.int32)
+    if flavour == "few":  # as numbers of 64 bits, too
+        made[1::2] = 0
+    return made
 
 
 def run(
