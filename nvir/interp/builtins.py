@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nvir.interp.memory import Fault
-from nvir.interp.printf import Buffer, format_c
+from nvir.interp.printf import FIELD, Buffer, format_c
 
 HEAP_SIZE = 8 << 20
 
@@ -20,10 +20,10 @@ HEAP_SIZE = 8 << 20
 def read_bytes(wave: Any, lane: int, address: int, size: int) -> bytes:
     """Bytes at a generic address as one lane sees them; raises `Fault`."""
     w = wave.windows
-    if w.local <= address < w.local + w.local_span:
+    if w.local <= address <= w.local + w.local_span - size:
         start = lane * wave.local_stride + address - w.local
         return bytes(wave.local.data[start : start + size])
-    if w.shared <= address < w.shared + w.shared_span:
+    if w.shared <= address <= w.shared + w.shared_span - size:
         start = int(wave.shared_bases[lane]) + address - w.shared
         return bytes(wave.shared.data[start : start + size])
     allocation = wave.arena.find(address)
@@ -38,13 +38,23 @@ def read_string(wave: Any, lane: int, address: int) -> str:
     """A C string."""
     if address == 0:
         return "(null)"
-    out = bytearray()
-    while len(out) < 1 << 20:
-        byte = read_bytes(wave, lane, address + len(out), 1)
-        if byte == b"\0":
+    out = b""
+    while len(out) < FIELD:
+        part, zero, _ = _readable(wave, lane, address + len(out), 256).partition(b"\0")
+        out += part
+        if zero:
             break
-        out += byte
     return out.decode("utf-8", "replace")
+
+
+def _readable(wave: Any, lane: int, address: int, most: int) -> bytes:
+    """Up to so many bytes, those that can be read; raises `Fault` where the first cannot."""
+    while most > 1:
+        try:
+            return read_bytes(wave, lane, address, most)
+        except Fault:
+            most //= 2
+    return read_bytes(wave, lane, address, 1)
 
 
 def vprintf(wave: Any, g: Any, call: Any) -> None:
@@ -70,7 +80,7 @@ def vprintf(wave: Any, g: Any, call: Any) -> None:
 
         arguments = Buffer(read)
         try:
-            wave.launch.stdout.append(format_c(text, arguments, string))
+            wave.launch.print(format_c(text, arguments, string))
         except Fault as fault:
             fault.lane = lane
             raise

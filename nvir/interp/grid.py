@@ -32,6 +32,7 @@ PATIENCE = 64
 SHARED_LIMIT = 228 << 10
 GRID_LIMIT = ((1 << 31) - 1, 65535, 65535)
 LOOK = 500  # steps between looks at the clock
+MAX_PRINTED = 1 << 26  # characters; a GPU's buffer holds 2^20 unless it is told to hold more
 RESIDENT_THREADS = 1 << 20  # of waves that wait for each other; a GPU holds fewer
 CHECKS = ("bounds", "uninit", "race", "barrier")
 
@@ -121,6 +122,7 @@ class GridLaunch:
         self.cluster_size = math.prod(self.cluster)
         self.sms = 108
         self.stdout: list[str] = []
+        self.printed = 0  # characters
         self.program = Program(module, self.kernel) if program is None else program
         self.dynamic_smem = int(dynamic_smem)
         self.shared_size = self.program.dynamic + self.dynamic_smem
@@ -140,6 +142,14 @@ class GridLaunch:
         numbers = self.kernel.directives.get("reqnctapercluster", ())
         x, y, z = (*numbers, 1, 1, 1)[:3]
         return (x, y, z)
+
+    def print(self, text: str) -> None:
+        """Add to what the kernel printed, and have the clock looked at behind this step."""
+        self.pause = min(self.pause, self.steps)
+        self.printed += len(text)
+        if self.printed > MAX_PRINTED:
+            raise Fault(f"the kernel prints more than {MAX_PRINTED:,} characters")
+        self.stdout.append(text)
 
     def over(self) -> tuple[str, str]:
         """The limit that is passed, in words, and its option; called when `steps` is beyond

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import nvir
+from nvir.interp import grid
 from nvir.ir.clone import clone_module
 from nvir.ir.errors import LaunchError
 from tests.interp.machine_helpers import STORE, ptx, run, words
@@ -601,6 +602,38 @@ def test_a_field_of_printf_is_no_larger_than_all_its_output(spec: str) -> None:
     if spec == "%*d":
         printed = run(body.replace("WIDTH", "999"), words(1), block=1, before=before).stdout
         assert printed == "999".rjust(999)
+
+
+PRINT = """.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+.global .b8 fmt[4] = {97, 98, 99, 0};"""
+PRINTS = """{ mov.u64 %d1, fmt; cvta.global.u64 %d1, %d1; mov.u64 %d2, 0; mov.u32 %r1, 0;
+    L: { .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %d1;
+    st.param.b64 [a], %d2; call (r), vprintf, (f, a); }
+    add.u32 %r1, %r1, 1; setp.lt.u32 %p0, %r1, 4; @%p0 bra L; }"""
+
+
+@pytest.mark.parametrize(("most", "fits"), [(3 * 4 * 32, True), (3 * 4 * 32 - 1, False)])
+def test_all_that_is_printed_has_a_limit(
+    most: int, fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grid, "MAX_PRINTED", most)
+    if fits:
+        assert run(PRINTS, words(1), block=32, before=PRINT).stdout == "abc" * 4 * 32
+        return
+    with pytest.raises(LaunchError, match="the kernel prints more than 383 characters"):
+        run(PRINTS, words(1), block=32, before=PRINT)
+
+
+@pytest.mark.parametrize(("body", "least"), [
+    (PRINTS, 4), (PRINTS.replace("call (r), vprintf, (f, a);", ""), 0)])
+def test_the_clock_is_looked_at_behind_each_printf(
+    body: str, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+    over = grid.GridLaunch.over
+    monkeypatch.setattr(grid.GridLaunch, "over", lambda self: looks.append(1) or over(self))
+    run(body, words(1), block=32, before=PRINT)
+    assert len(looks) - 1 == least
 
 
 @pytest.mark.parametrize(("param", "value", "expected"), [
