@@ -35,6 +35,7 @@ from nvir.llvm.nodes.alias import scopes_problem, tag_problem
 from nvir.llvm.nodes.debug import FIELDS, expression_problem, node_problem, value_problem
 
 # annotation → directive and its component
+MAX_ELEMENTS = 100_000  # of what an element stands for, the nodes that it names in place
 LAUNCH = {
     "maxntidx": ("maxntid", 0), "maxntidy": ("maxntid", 1), "maxntidz": ("maxntid", 2),
     "reqntidx": ("reqntid", 0), "reqntidy": ("reqntid", 1), "reqntidz": ("reqntid", 2),
@@ -84,6 +85,7 @@ class Metadata(Grammar):
         self._nodes: dict[str, Any] = {}
         self._locations: dict[str, Location | None] = {}
         self._files: dict[tuple[str, str], int] = {}
+        self._elements = 0  # of what is being resolved
         self._kept: list[Any] = []  # nodes known by their `id`
         self._aliasing: dict[tuple[bool, int], str | None] = {}  # by nodes, which stay
 
@@ -250,8 +252,16 @@ class Metadata(Grammar):
             self._aliasing[key] = check(held, node)
         return self._aliasing[key]
 
-    def resolved(self, x: Any, at: int, inside: tuple[Ref, ...] = ()) -> Any:
-        """An element with the nodes that it names in place; None where one names itself."""
+    def resolved(self, x: Any, at: int) -> Any:
+        """An element with the nodes that it names in place; None where one names itself. Nodes that
+        each name the next twice would double: so many elements are an error."""
+        self._elements = 0
+        return self._resolved(x, at, ())
+
+    def _resolved(self, x: Any, at: int, inside: tuple[Ref, ...]) -> Any:
+        self._elements += 1
+        if self._elements > MAX_ELEMENTS:
+            raise Stop(f"metadata that stands for more than {MAX_ELEMENTS:,} elements", at)
         if isinstance(x, Ref):
             if x in inside or len(inside) > MAX_DEPTH:
                 return None
@@ -260,7 +270,7 @@ class Metadata(Grammar):
         if isinstance(x, Special):
             return None
         if isinstance(x, tuple):
-            return tuple(self.resolved(y, at, inside) for y in x)
+            return tuple(self._resolved(y, at, inside) for y in x)
         return x
 
     # ------------------------------------------------------------- places
@@ -309,11 +319,10 @@ class Metadata(Grammar):
         node = self.node(token, at)
         out = []
         for x in node if isinstance(node, tuple) else ():
-            if x == token or (isinstance(x, Ref) and isinstance(self.node(x, at), Special)):
-                continue
-            prop = self.resolved(x, at)
-            if isinstance(prop, tuple) and prop and isinstance(prop[0], str):
-                out.append(tuple(_plain(p) for p in prop))
+            held = self.node(x, at) if isinstance(x, Ref) and x != token else x
+            if isinstance(held, tuple) and held and isinstance(held[0], str) and not isinstance(
+                    held[0], Ref):
+                out.append(tuple(_plain(p) for p in self.resolved(x, at)))
         return tuple(out)
 
     # -------------------------------------------------------- the module's

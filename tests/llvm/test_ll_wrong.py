@@ -215,3 +215,20 @@ def test_numbers_that_are_names_have_a_thousand_digits_at_most(text):
     nvir.read_ll(text.replace("N", "9" * 1000))
     with pytest.raises(nvir.ParseError, match="a number of 5000 digits; 1000 are the most"):
         nvir.read_ll(text.replace("N", "9" * 5000))
+
+
+@pytest.mark.parametrize(("first", "levels", "refused"), [
+    ("!{!1, !1}", 40, False),  # no property of a loop: nobody asks for it
+    ('!{!0, !1, !{!"llvm.loop.x", !1}}', 10, False),
+    ('!{!0, !1, !{!"llvm.loop.x", !1}}', 40, True),
+])
+def test_nodes_that_each_name_the_next_twice(first: str, levels: int, refused: bool) -> None:
+    nodes = [f"!{k} = !{{!{k + 1}, !{k + 1}}}" for k in range(1, levels)]
+    text = "\n".join([
+        "define void @f() {", "br label %l", "l:", "br label %l, !llvm.loop !0", "}",
+        f"!0 = {first}", *nodes, f"!{levels} = !{{}}", ""])
+    if not refused:
+        assert nvir.read_ll(text).functions
+        return
+    with pytest.raises(ParseError, match="metadata that stands for more than 100,000 elements"):
+        nvir.read_ll(text)
