@@ -61,6 +61,9 @@ _MARKS = {
 }
 
 
+_TOO_LONG = re.compile(rb"Content-Length: *0*[1-9]\d{9}")  # gigabytes: no message has them
+
+
 class Framed:
     """Standard input, in which the next header is found behind bytes that belong to no message."""
 
@@ -69,7 +72,8 @@ class Framed:
 
     def readline(self) -> bytes:
         line = self._stream.readline()
-        return line[max(0, line.rfind(b"Content-Length:")) :]
+        line = line[max(0, line.rfind(b"Content-Length:")) :]
+        return b"\r\n" if _TOO_LONG.match(line) else line
 
 
 class Protocol(LanguageServerProtocol):

@@ -6,6 +6,7 @@ original text.
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from bisect import bisect_right
@@ -132,8 +133,8 @@ def _other_text(data: bytes) -> str:
 
 
 def _decode(data: bytes, file: str) -> PtxText:
-    if data[:3] == b"\xef\xbb\xbf":
-        data = data[3:]
+    mark = data.startswith(codecs.BOM_UTF8)
+    data = data.removeprefix(codecs.BOM_UTF8)
     other = _other_text(data)
     if other:
         raise ParseError(Diagnostic(f"this is {other}, not PTX", file, 1, 1))
@@ -148,4 +149,6 @@ def _decode(data: bytes, file: str) -> PtxText:
                 nul - data.rfind(b"\n", 0, nul),
             )
         )
-    return PtxText(data.decode("utf-8", "replace"), file)
+    text = PtxText(data.decode("utf-8", "replace"), file)
+    text.refuse("ptxas takes no byte order mark in front of a file" if mark else None, 0)
+    return text

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 12  # instructions shown of a block, half from its head, half from its end
 MAX_COLUMNS = 72  # of one line
+LARGE = 300  # blocks of a picture that Graphviz draws with less care, and straight edges
 FONT = "Courier"
 HEAT = ("#ffffff", "#fff1d6", "#ffdcae", "#ffbe86", "#ff9c66", "#f9754e", "#e04f3c")
 
@@ -107,6 +108,8 @@ def cfg_dot(function: Function, *, max_lines: int = MAX_LINES, loop: str | None 
         '        margin="0.16,0.06"];',
         f'  edge [fontname="{FONT}", fontsize=9, color="#404040"];',
     ]
+    if len(blocks) > LARGE:  # else a tangle of some hundred takes minutes
+        out.append("  nslimit=0.2; nslimit1=0.2; mclimit=0.01; splines=line;")
     for outer in (x for x in loops if x.parent is None or x.header.name == loop):
         if outer.header in draw.shown and outer.header not in draw.clustered:
             draw.cluster(outer, out)

@@ -183,3 +183,15 @@ def test_all_streams_may_be_closed(tmp_path):
         ["sh", "-c", '"$0" -m nvir report k.ptx <&- >&- 2>&-', sys.executable], cwd=tmp_path,
     )
     assert done.returncode == 1
+
+
+@pytest.mark.parametrize(("blocks", "hasty"), [(300, False), (301, True)])
+def test_a_picture_of_many_blocks_is_drawn_with_less_care(tmp_path, blocks, hasty):
+    """Each block leads to the next and to one far away: 375 of them took minutes."""
+    n = blocks - 2  # the entry, and the end
+    body = "".join(f"X{k}: setp.lt.u32 %p1, %r1, {k}; @%p1 bra X{(7919 * k + 3) % n};\n"
+                   for k in range(n))
+    (tmp_path / "k.ptx").write_text(kernel(body))
+    result = run(["cfg", "k.ptx"], tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert ("nslimit" in result.stdout) == hasty

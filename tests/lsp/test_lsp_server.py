@@ -88,6 +88,13 @@ async def test_what_belongs_to_no_message_and_no_text_is_passed_over():
     assert b"window/showMessage" not in said
 
 
+@pytest.mark.parametrize("length", [b"9" * 5000, b"99999999999999", b"1" + b"0" * 9])
+async def test_a_message_of_gigabytes_is_passed_over(length: bytes) -> None:
+    said = answers(b"Content-Length: " + length + b"\r\n\r\n{}" + START + END)
+    assert b'"id": 1' in said
+    assert b'"id": 2' in said
+
+
 async def test_a_request_that_cannot_be_read_is_answered_with_an_error():
     wrong = [{"textDocument": 5}, None, {"textDocument": {"uri": URI}}]
     good = {"textDocument": {"uri": URI}, "position": {"line": 1, "character": 1}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import random
 import re
@@ -84,6 +85,14 @@ def test_what_is_newer_than_version_or_target():
     assert "sm_80" in found(statement, "8.0", "sm_75")[0][2]
     assert found(statement, "8.0", "sm_80") == []
     assert found("wgmma.fence.sync.aligned;", "8.0", "sm_90")[0][0] == "version"
+
+
+def test_a_byte_order_mark_is_read_and_refused():
+    data = (Path(__file__).parents[2] / "examples" / "ptx" / "saxpy.sm_80.ptx").read_bytes()
+    found = [str(e) for e in check(codecs.BOM_UTF8 + data)]
+    assert len(found) == 1 + len(check(data))
+    assert "1:1: error: ptxas takes no byte order mark" in found[0]
+    assert read_ptx(codecs.BOM_UTF8 + data).functions
 
 
 def test_targets_and_shared_memory():
