@@ -119,8 +119,8 @@ def on_a_large_stack(work: Callable[[], T]) -> T:
     try:
         worker = _Worker(run)
         worker.start()
-    except RuntimeError as e:  # no room for its stack
-        raise MemoryError(str(e)) from None
+    except RuntimeError as why:  # no room for its stack
+        raise MemoryError(str(why)) from None
     finally:
         threading.stack_size(before)
     worker.wait()

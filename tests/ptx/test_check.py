@@ -89,7 +89,7 @@ def test_what_is_newer_than_version_or_target():
 
 def test_a_byte_order_mark_is_read_and_refused():
     data = (Path(__file__).parents[2] / "examples" / "ptx" / "saxpy.sm_80.ptx").read_bytes()
-    found = [str(e) for e in check(codecs.BOM_UTF8 + data)]
+    found = [str(e) for _, e in check(codecs.BOM_UTF8 + data)]
     assert len(found) == 1 + len(check(data))
     assert "1:1: error: ptxas takes no byte order mark" in found[0]
     assert read_ptx(codecs.BOM_UTF8 + data).functions
