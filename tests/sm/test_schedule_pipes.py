@@ -16,6 +16,7 @@ from nvir.ir.loops import natural_loops
 from nvir.sm import DependenceGraph, check_schedule, profile
 from nvir.sm.loopgraph import LoopGraph, loop_graph
 from nvir.sm.mii import minimum_ii
+from nvir.sm.schedule import intervals
 from nvir.sm.schedule.anneal import Annealer, Slots, SteepSlots
 from nvir.sm.schedule.bounds import turns
 from nvir.sm.schedule.cpsat import Purse, fewest_registers, solve
@@ -475,6 +476,21 @@ def test_turns_on_a_pipe_prove_an_interval() -> None:
     """A store waits for two loads, which take turns on its pipe: MII is out of reach, by proof."""
     made = schedule_loop(graph_of("saxpy.sm_80", "$L__BB0_2"), effort="interval")
     assert made.mii < made.lower_bound == made.ii == 42
+
+
+@pytest.mark.parametrize(("most", "asked"), [(0, 1), (144, 0)])
+def test_of_a_large_core_one_interval_is_asked(
+    most: int, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each costs seconds there: the one below what was found, which says as much."""
+    calls = []
+    monkeypatch.setattr(intervals, "TURNING", most)
+    before = IntervalSearch._prove_large
+    monkeypatch.setattr(IntervalSearch, "_prove_large", lambda self: (
+        calls.append(self.lower_bound < self.ii), before(self))[1])
+    made = schedule_loop(graph_of("saxpy.sm_80", "$L__BB0_2"), effort="interval")
+    assert made.mii < made.lower_bound == made.ii == 42
+    assert sum(calls) == asked
 
 
 @solver

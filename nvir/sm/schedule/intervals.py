@@ -6,6 +6,7 @@ is proven that none exists) and None (open).
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterator
 
@@ -44,7 +45,9 @@ LEARNING = 250
 ROUNDS = 4
 """so many times each way."""
 CROWDED = 144
-"""Operations of recurrences up to which their turns on pipes are counted."""
+"""Operations of recurrences up to which their turns on pipes are counted: 2 s for one interval."""
+TURNING = 80
+"""As many up to which that is done for one interval after the other, before one is found."""
 FIRST = 1000
 """By how much a cycle on a pipe is more urgent than one of a path, where slots are dealt out."""
 
@@ -194,6 +197,8 @@ class IntervalSearch:
                 ii = middle
             else:
                 below = middle
+        if graph.pipes:
+            self._prove_large()
         if not graph.pipes:
             self._improve()
         elif self.solver and cpsat.available():
@@ -201,8 +206,8 @@ class IntervalSearch:
 
     def _raise_bound(self) -> bool:
         """Whether pipes alone rule out MII, and how much more."""
-        core = [n for members in self.graph.recurrences() for n in members]
-        if self.quick or len(core) > CROWDED:
+        core = self._core_nodes
+        if self.quick or len(core) > TURNING:
             return False
         inner, high, step = self.graph.part(core), self.mii, 1
         if turns(inner, high) is not None:
@@ -220,6 +225,19 @@ class IntervalSearch:
         while turns(inner, self.lower_bound) is None:
             self._impossible.add(self.lower_bound)
         return True
+
+    @functools.cached_property
+    def _core_nodes(self) -> list[int]:
+        return [n for members in self.graph.recurrences() for n in members]
+
+    def _prove_large(self) -> None:
+        """Of a core for which each interval asked costs seconds: whether the pipes rule out the one
+        below what was found."""
+        if self.quick or self.ii == self.lower_bound:
+            return
+        if TURNING < len(self._core_nodes) <= CROWDED and turns(
+                self.graph.part(self._core_nodes), self.ii - 1, ring=False) is None:
+            self._impossible.update(range(self.mii, self.ii))
 
     def _step(self, ii: int, tries: int) -> int:
         """How far the next interval is: with pipes the steps grow from the first."""
