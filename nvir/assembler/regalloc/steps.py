@@ -7,63 +7,104 @@ Source   SASS of ptxas 13.0.88 at sm_80 and sm_90: the reciprocal in floats, one
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nvir.assembler.regalloc.code import Code, Op
 from nvir.assembler.regalloc.facts import facts_of, one_sum, only_sums
 from nvir.assembler.regalloc.tables import ALU, ISSUE, ISSUE_SLOW, SPECIAL
+from nvir.ir.block import Block
+from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
 from nvir.ir.opcodes import OpKind
-from nvir.ir.values import Constant, Value
+from nvir.ir.values import Constant, SymbolOffset, Value
 
 if TYPE_CHECKING:
     from nvir.assembler.regalloc.lowering.lower import Lowering
 
 # Family, result, sources: a and b are the operands, = is the result, p, o, d predicates.
 _RECIPROCAL = """
-    I2F t b; MUFU u t; IADD3 v u; F2I w v; IADD3 x w; IMAD y x b; MOV z; IMAD.HI q w y z"""
-_LEFT = "IMAD.HI k q a; IADD3 l k; IMAD r l b a; ISETP p r b; IADD3 s r b p"
+    I2F t b; MUFU u t; IADD3 v u; F2I w v; MOV x w; IMAD y x b; MOV z; IMAD.HI q w y z"""
+_LEFT = "IMAD.HI k q a; MOV l k; IMAD r l b a; ISETP p r b; IADD3 s r b p"
 _SIGNED_LEFT = "IABS e B; IADD3 l e; IMAD.HI k q a; IMAD r k l a; ISETP p r b; IADD3 s r b p"
 _QUOTIENT = "IADD3 m k p; ISETP o s b; IADD3 n m o"
 _REST = "ISETP o s b; IADD3 n s b o"
-_UNSIGNED = "ISETP d B; LOP3 = n d B"
-_SIGNED = "ISETP d g; IADD3 i n d; LOP3 = i B"
-_PREDICATES = "podg"
+_SIGNS = {True: "ISETP d g; MOV i n d", False: "MOV i n g"}  # of a quotient, of a rest
+_BY_ZERO = "ISETP h B; LOP3 = {} h B"
+_BY_ZERO_AGAIN = "ISETP h B; LOP3 c B; SEL = c {} h"  # what is given then is made once
+_PREDICATES = "podgh"
 _SLOW = ("I2F", "MUFU", "F2I")
 
 
-def _program(quotient: bool, signed: bool) -> tuple[tuple[str, ...], ...]:
+def _program(quotient: bool, signed: bool, shares: bool) -> tuple[tuple[str, ...], ...]:
     start = "IABS b B; IABS a A; LOP3 g A B" if signed and quotient else ""
     if signed and not quotient:
         start = "IABS b B; IABS a A; ISETP g A"
     middle = _QUOTIENT if quotient else _REST
-    end = _SIGNED if signed else _UNSIGNED
-    left = _SIGNED_LEFT if signed else _LEFT
-    text = ";".join((start, _RECIPROCAL.strip().replace("\n", ";"), left, middle, end))
+    end = (_BY_ZERO_AGAIN if shares else _BY_ZERO).format("i" if signed else "n")
+    left = _SIGNED_LEFT if signed and not shares else _LEFT
+    text = ";".join((start, _RECIPROCAL.strip().replace("\n", ";"), left, middle,
+                     _SIGNS[quotient] if signed else "", end))
     return tuple(tuple(step.split()) for step in text.split(";") if step.strip())
 
 
-_PROGRAMS = {(q, s): _program(q, s) for q in (False, True) for s in (False, True)}
+_PROGRAMS = {way: _program(*way) for way in itertools.product((False, True), repeat=3)}
 
 
-def division(i: Instruction, a: int, b: int, result: int, code: Code) -> list[Op]:
-    """The operations of a 32-bit `div` or `rem`; operands and result are values, -1 a literal or
-    a word of the constant bank."""
-    t = i.form.type
-    signed = t is not None and t.kind == "s"
-    known = {"a": a, "b": b, "A": a, "B": b, "=": result}
-    ops = []
-    for family, to, *sources in _PROGRAMS[i.form.name == "div", signed]:
-        read = tuple(dict.fromkeys(k for s in sources if (k := known[s]) >= 0))
-        if to != "=":
-            known[to] = code.value(0 if to in _PREDICATES and family == "ISETP" else 1)
-        slow = family in _SLOW
-        latency, issue = (SPECIAL, ISSUE_SLOW) if slow else (ALU, ISSUE)
-        ops.append(Op((known[to],), read, i, latency=latency, issue=issue, family=family))
-        if to == "q":  # what it adds is a pair: zero and the reciprocal
-            ops[-1].tuples = ((known["z"], known["w"]),)
-    return ops
+def _read(v: Value) -> object:
+    """What tells a value: two loads of one parameter are one."""
+    made = v.definer
+    if made is None or made.form.name != "ld" or not made.form.space.startswith("param"):
+        return v
+    at = made._operands[0]
+    return (at.symbol, at.offset) if isinstance(at, SymbolOffset) else at
+
+
+class Divisions:
+    """The 32-bit divisions of a function. What one makes of its operands, those behind it that it
+    dominates read: the reciprocal of a divisor, and all that leads to quotient and rest."""
+
+    def __init__(self, function: Function) -> None:
+        self.made: dict[tuple[object, ...], list[tuple[Block, int]]] = {}
+        self.by: dict[tuple[object, str], list[Block]] = {}  # divisor and kind -> where
+        for i in function.instructions():
+            if facts_of(i.form).steps:
+                self.by.setdefault(self._divisor(i), []).append(i.block)
+
+    def _divisor(self, i: Instruction) -> tuple[object, str]:
+        return _read(i._operands[1]), i.form.type.kind if i.form.type is not None else ""
+
+    def shares(self, i: Instruction) -> bool:
+        """Whether another one by this divisor dominates a division, or is dominated by it."""
+        others = self.by[self._divisor(i)]
+        return len(others) > 1 and sum(
+            b.dominates(i.block) or i.block.dominates(b) for b in others) > 1
+
+    def operations(self, i: Instruction, a: int, b: int, result: int, code: Code) -> list[Op]:
+        """The operations of a `div` or `rem`; operands and result are values, -1 a literal or a
+        word of the constant bank."""
+        signed = self._divisor(i)[1] == "s"
+        known = {"a": a, "b": b, "A": a, "B": b, "=": result}
+        v, w = map(_read, i._operands[:2])
+        same: dict[str, object] = {"a": v, "A": v, "b": w, "B": w}
+        ops = []
+        for family, to, *sources in _PROGRAMS[i.form.name == "div", signed, self.shares(i)]:
+            key = (to, signed, *(same.get(s, known[s]) for s in sources))
+            before = next((k for at, k in self.made.get(key, ()) if at.dominates(i.block)), None)
+            same.pop(to, None)
+            if before is not None and to != "=":
+                known[to] = before
+                continue
+            read = tuple(dict.fromkeys(k for s in sources if (k := known[s]) >= 0))
+            if to != "=":
+                known[to] = code.value(0 if to in _PREDICATES and family == "ISETP" else 1)
+                self.made.setdefault(key, []).append((i.block, known[to]))
+            latency, issue = (SPECIAL, ISSUE_SLOW) if family in _SLOW else (ALU, ISSUE)
+            ops.append(Op((known[to],), read, i, latency=latency, issue=issue, family=family))
+            if to == "q":  # what it adds is a pair: zero and the reciprocal
+                ops[-1].tuples = ((known["z"], known["w"]),)
+        return ops
 
 
 # ------------------------------------------------------------------ 64-bit products
@@ -360,7 +401,7 @@ class LongArithmetic:
         else:
             addend, factor = self.addend(base, p, i, ops)
         wide, cross = product_sum(p, addend, factor, i, self.code, ops)
-        if cross != ZERO and self._reader(i) is not None:
+        if cross != ZERO and self._reader(i, cross >= 0) is not None:
             self.inner[i] = (wide, cross) if cross >= 0 else (wide,)
         else:
             self.ids[i] = add_cross(wide, cross, i, self.code, ops)
@@ -381,8 +422,9 @@ class LongArithmetic:
         self.inner[i] = tuple(dict.fromkeys(known))
         return True
 
-    def _reader(self, i: Instruction) -> Instruction | None:
-        """The plain sum that alone reads a sum and has room for a third operand."""
+    def _reader(self, i: Instruction, bank: bool = False) -> Instruction | None:
+        """The plain sum that alone reads a sum and has room for a third operand; `bank`: its other
+        operand may be a word of the constant bank."""
         if not one_sum(i):
             return None
         (user,) = i.users
@@ -393,7 +435,7 @@ class LongArithmetic:
                 continue
             if (v in self.inner and v not in self.parts) or not v.is_tracked:
                 return None
-            if self.ids.get(v, 0) < 0:
+            if self.ids.get(v, 0) < 0 and not bank:
                 return None
         return user
 

@@ -39,7 +39,7 @@ from nvir.assembler.regalloc.lowering.displaced import Displacements
 from nvir.assembler.regalloc.lowering.joins import Joins
 from nvir.assembler.regalloc.lowering.vectors import Vectors
 from nvir.assembler.regalloc.regions import chain, unroll
-from nvir.assembler.regalloc.steps import LongArithmetic, division, reads_words
+from nvir.assembler.regalloc.steps import Divisions, LongArithmetic, reads_words
 from nvir.assembler.regalloc.tables import (
     ALU,
     BY_LITERAL,
@@ -102,6 +102,7 @@ class Lowering:
         self.headers = {x.header for x in natural_loops(function) if len(x.blocks) == 1}
         self.fronts: dict[Block, Block] = {}
         self.long = LongArithmetic(self)
+        self.divisions = Divisions(function)
         self.joins = Joins(self)
         self.vectors = Vectors(function).groups
         self.displaced = Displacements()
@@ -243,7 +244,7 @@ class Lowering:
                 self.asked[i] = 0
         if facts.steps and scratch != BY_LITERAL:
             a, b = (self._word_of(v, i, ops) for v in operands[:2])
-            ops += division(i, a, b, results[0], self.code)
+            ops += self.divisions.operations(i, a, b, results[0], self.code)
             return
         tuples: tuple[tuple[int, ...], ...] = ()
         if facts.groups:
