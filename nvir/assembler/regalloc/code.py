@@ -89,13 +89,15 @@ class Code:
 
     widths    of each value, in 32-bit registers
     hints     value → value whose register it should share
+    apart     64-bit products whose high word was made last, no longer beside the low one
     """
 
-    __slots__ = ("hints", "regions", "widths")
+    __slots__ = ("apart", "hints", "regions", "widths")
 
     def __init__(self) -> None:
         self.widths: list[int] = []
         self.hints: dict[int, int] = {}
+        self.apart: set[int] = set()
         self.regions: list[Region] = []
 
     def value(self, width: int) -> int:

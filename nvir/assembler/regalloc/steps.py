@@ -185,7 +185,7 @@ def product_sum(
         return _finish(wide, rest, i, "IMAD", code, ops), ZERO
     cross = p.make_cross(i, code, ops)
     ops.append(_op(wide, low, i, "IMAD.WIDE"))
-    if len(addend) == 2:
+    if len(addend) == 2 and code.widths[addend[0]] == 1:
         ops[-1].tuples = (addend,)
     return wide, cross
 
@@ -197,6 +197,7 @@ def _finish(
     result = code.value(2)
     ops.append(_op(result, (wide, *rest), i, family))
     code.hints[result] = wide
+    code.apart.add(result)
     return result
 
 
@@ -369,6 +370,9 @@ class LongArithmetic:
                 zero = self.code.value(1)
                 ops.append(_op(zero, (), i, "MOV"))
                 known = (known[0], zero)
+            elif known[0] in self.code.apart and v.definer is not None and (
+                    v.definer.block is not i.block):
+                known = (known[0], self._word(i, known, "MOV", ops))  # to make it a pair again
             return known, self._factor(p, i, ops) if scaled else -1
         if isinstance(v, Constant) or p.factor is None:
             return (), -1
