@@ -69,7 +69,7 @@ class Divisions:
         self.made: dict[tuple[object, ...], list[tuple[Block, int]]] = {}
         self.by: dict[tuple[object, str], list[Block]] = {}  # divisor and kind -> where
         for i in function.instructions():
-            if facts_of(i.form).steps:
+            if facts_of(i.form).steps and i.block is not None:
                 self.by.setdefault(self._divisor(i), []).append(i.block)
 
     def _divisor(self, i: Instruction) -> tuple[object, str]:
@@ -77,13 +77,14 @@ class Divisions:
 
     def shares(self, i: Instruction) -> bool:
         """Whether another one by this divisor dominates a division, or is dominated by it."""
-        others = self.by[self._divisor(i)]
-        return len(others) > 1 and sum(
-            b.dominates(i.block) or i.block.dominates(b) for b in others) > 1
+        others, here = self.by[self._divisor(i)], i.block
+        return here is not None and sum(b.dominates(here) or here.dominates(b) for b in others) > 1
 
     def operations(self, i: Instruction, a: int, b: int, result: int, code: Code) -> list[Op]:
         """The operations of a `div` or `rem`; operands and result are values, -1 a literal or a
         word of the constant bank."""
+        here = i.block
+        assert here is not None
         signed = self._divisor(i)[1] == "s"
         known = {"a": a, "b": b, "A": a, "B": b, "=": result}
         v, w = map(_read, i._operands[:2])
@@ -91,7 +92,7 @@ class Divisions:
         ops = []
         for family, to, *sources in _PROGRAMS[i.form.name == "div", signed, self.shares(i)]:
             key = (to, signed, *(same.get(s, known[s]) for s in sources))
-            before = next((k for at, k in self.made.get(key, ()) if at.dominates(i.block)), None)
+            before = next((k for at, k in self.made.get(key, ()) if at.dominates(here)), None)
             same.pop(to, None)
             if before is not None and to != "=":
                 known[to] = before
@@ -99,7 +100,7 @@ class Divisions:
             read = tuple(dict.fromkeys(k for s in sources if (k := known[s]) >= 0))
             if to != "=":
                 known[to] = code.value(0 if to in _PREDICATES and family == "ISETP" else 1)
-                self.made.setdefault(key, []).append((i.block, known[to]))
+                self.made.setdefault(key, []).append((here, known[to]))
             latency, issue = (SPECIAL, ISSUE_SLOW) if family in _SLOW else (ALU, ISSUE)
             ops.append(Op((known[to],), read, i, latency=latency, issue=issue, family=family))
             if to == "q":  # what it adds is a pair: zero and the reciprocal
