@@ -52,6 +52,11 @@ def commit() -> str:
         return ""
 
 
+def shown(option: str) -> str:
+    """An option without the folders of this machine, for the file is kept with the project."""
+    return Path(option).name if os.path.isabs(option) else option
+
+
 def run(name: str, options: list[str]) -> int:
     """Run a job in a process of its own and note how it ended; its exit status."""
     before, start = os.times(), commit()
@@ -63,7 +68,7 @@ def run(name: str, options: list[str]) -> int:
     totals = read_totals()
     totals[name] = {
         "commit": start, "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
-        "options": options, "cpu_seconds": round(cpu, 1), "status": status,
+        "options": [shown(o) for o in options], "cpu_seconds": round(cpu, 1), "status": status,
     }
     beside = TOTALS.with_name(TOTALS.name + ".part")
     beside.write_text(json.dumps(totals, indent=1, sort_keys=True) + "\n", "utf-8")

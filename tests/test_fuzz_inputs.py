@@ -51,6 +51,13 @@ def test_one_command_runs_every_job(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"{name}: 2 inputs" in out for name in JOBS)
 
 
+@pytest.mark.parametrize(("option", "noted"), [
+    ("/somebody/corpus", "corpus"), ("corpus/ptx", "corpus/ptx"), ("--files", "--files"),
+    ("passes", "passes")])
+def test_what_is_noted_of_a_job_names_no_folder_of_this_machine(option: str, noted: str) -> None:
+    assert shown(option) == noted
+
+
 def test_inputs_follow_from_the_seed_and_mostly_differ_from_what_they_were() -> None:
     texts = Texts()
     for name, job in JOBS.items():
