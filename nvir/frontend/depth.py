@@ -50,14 +50,15 @@ class _Worker(threading.Thread):
 
     def __init__(self, target: Callable[[], None]) -> None:
         super().__init__(target=target, daemon=True)
+        self.clock: int | None = None  # found by itself: of a thread that has ended none is left
         self.begun: float | None = None
         self.spent = 0.0
 
     def seconds(self) -> float:
         """Processor time: of the thread where the system tells it, else of all of them."""
-        if not hasattr(time, "pthread_getcpuclockid") or self.ident is None:
+        if self.clock is None:
             return time.process_time()
-        return time.clock_gettime(time.pthread_getcpuclockid(self.ident))
+        return time.clock_gettime(self.clock)
 
     def wait(self) -> None:
         """Until it ends; raises Endless where a bounded call takes too much."""
@@ -65,10 +66,13 @@ class _Worker(threading.Thread):
         while self.is_alive():
             self.join(_LOOK)
             begun = self.begun
-            if begun is None or not self.is_alive():
+            if begun is None:
                 idle, before = 0, _memory()
                 continue
-            now = self.seconds()
+            try:
+                now = self.seconds()
+            except OSError:  # it has ended just now
+                continue
             idle = idle + 1 if now - last < _LOOK / 100 else 0
             last = now
             if self.spent + now - begun > MAX_SECONDS:
@@ -95,6 +99,8 @@ def bounded(call: Callable[[], T]) -> T:
     worker = threading.current_thread()
     if not isinstance(worker, _Worker):
         return call()
+    if hasattr(time, "pthread_getcpuclockid"):
+        worker.clock = time.pthread_getcpuclockid(threading.get_ident())
     begun = worker.begun = worker.seconds()
     try:
         return call()

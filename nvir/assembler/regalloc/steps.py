@@ -23,7 +23,7 @@ from nvir.ir.values import Constant, SymbolOffset, Value
 if TYPE_CHECKING:
     from nvir.assembler.regalloc.lowering.lower import Lowering
 
-# Family, result, sources: a and b are the operands, = is the result, p, o, d predicates.
+# Family, result, sources: a and b are the operands, = is the result, p, o, d, g, h predicates.
 _RECIPROCAL = """
     I2F t b; MUFU u t; IADD3 v u; F2I w v; MOV x w; IMAD y x b; MOV z; IMAD.HI q w y z"""
 _LEFT = "IMAD.HI k q a; MOV l k; IMAD r l b a; ISETP p r b; IADD3 s r b p"
@@ -52,8 +52,8 @@ def _program(quotient: bool, signed: bool, shares: bool) -> tuple[tuple[str, ...
 _PROGRAMS = {way: _program(*way) for way in itertools.product((False, True), repeat=3)}
 
 
-def _read(v: Value) -> object:
-    """What tells a value: two loads of one parameter are one."""
+def _identity(v: Value) -> object:
+    """What a value is told by: two loads of one parameter are one."""
     made = v.definer
     if made is None or made.form.name != "ld" or not made.form.space.startswith("param"):
         return v
@@ -73,7 +73,7 @@ class Divisions:
                 self.by.setdefault(self._divisor(i), []).append(i.block)
 
     def _divisor(self, i: Instruction) -> tuple[object, str]:
-        return _read(i._operands[1]), i.form.type.kind if i.form.type is not None else ""
+        return _identity(i._operands[1]), i.form.type.kind if i.form.type is not None else ""
 
     def shares(self, i: Instruction) -> bool:
         """Whether another one by this divisor dominates a division, or is dominated by it."""
@@ -87,7 +87,7 @@ class Divisions:
         assert here is not None
         signed = self._divisor(i)[1] == "s"
         known = {"a": a, "b": b, "A": a, "B": b, "=": result}
-        v, w = map(_read, i._operands[:2])
+        v, w = map(_identity, i._operands[:2])
         same: dict[str, object] = {"a": v, "A": v, "b": w, "B": w}
         ops = []
         for family, to, *sources in _PROGRAMS[i.form.name == "div", signed, self.shares(i)]:

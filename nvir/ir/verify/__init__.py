@@ -166,8 +166,8 @@ class FunctionCheck:
 
     def fail(self, invariant: str, instruction: Instruction | None = None,
              block: Block | None = None) -> NoReturn:
-        module, at = self.function.module, instruction or block
-        place = module.place(at.line) if module is not None and at else None
+        module, at = self.function.module, block if instruction is None else instruction
+        place = module.place(at.line) if module is not None and at is not None else None
         raise VerifyError(invariant, str(self.function.name), _text(instruction), place)
 
     # ---------------------------------------------------------- structure

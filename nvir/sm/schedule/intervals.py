@@ -197,11 +197,11 @@ class IntervalSearch:
                 ii = middle
             else:
                 below = middle
-        if graph.pipes:
-            self._prove_large()
         if not graph.pipes:
             self._improve()
-        elif self.solver and cpsat.available():
+            return
+        self._prove_large()
+        if self.solver and cpsat.available():
             self._ask_below()
 
     def _raise_bound(self) -> bool:
