@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 12  # instructions shown of a block, half from its head, half from its end
 MAX_COLUMNS = 72  # of one line
-LARGE = 300  # blocks of a picture that Graphviz draws with less care, and straight edges
+TANGLED = 10_000  # blocks that edges pass by in sum: Graphviz then takes less care
 FONT = "Courier"
 HEAT = ("#ffffff", "#fff1d6", "#ffdcae", "#ffbe86", "#ff9c66", "#f9754e", "#e04f3c")
 
@@ -108,7 +108,7 @@ def cfg_dot(function: Function, *, max_lines: int = MAX_LINES, loop: str | None 
         '        margin="0.16,0.06"];',
         f'  edge [fontname="{FONT}", fontsize=9, color="#404040"];',
     ]
-    if len(blocks) > LARGE:  # else a tangle of some hundred takes minutes
+    if _passed(blocks) > TANGLED:  # else some hundred blocks take minutes; edges are straight
         out.append("  nslimit=0.2; nslimit1=0.2; mclimit=0.01; splines=line;")
     for outer in (x for x in loops if x.parent is None or x.header.name == loop):
         if outer.header in draw.shown and outer.header not in draw.clustered:
@@ -200,6 +200,12 @@ def to_networkx(function: Function) -> nx.DiGraph:
         for s in b._succs:
             graph.add_edge(b.name, s.name, back=s in function.back_edges.get(b, ()))
     return graph
+
+
+def _passed(blocks: list[Block]) -> int:
+    """How many blocks all edges pass by, as they stand in the list."""
+    place = {b: k for k, b in enumerate(blocks)}
+    return sum(abs(place[s] - k) for b, k in place.items() for s in b.succs if s in place)
 
 
 def svg(dot: str) -> str:
