@@ -185,8 +185,13 @@ def serve(
     token = secrets.token_urlsafe(24)
     app = application(text, name, options, token, port, other)
     listener.listen(64)
-    with contextlib.suppress(KeyboardInterrupt):  # from when the address is told
-        ready(f"http://127.0.0.1:{port}/#token={token}")
-        config = uvicorn.Config(app, log_level="critical", access_log=False, server_header=False,
-                                timeout_graceful_shutdown=1)
-        uvicorn.Server(config).run(sockets=[listener])
+
+    class Told(uvicorn.Server):  # from then on it takes signals by itself
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            ready(f"http://127.0.0.1:{port}/#token={token}")
+
+    config = uvicorn.Config(app, log_level="critical", access_log=False, server_header=False,
+                            timeout_graceful_shutdown=1)
+    with contextlib.suppress(KeyboardInterrupt):  # which it raises at its end
+        Told(config).run(sockets=[listener])
