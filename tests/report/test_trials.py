@@ -148,6 +148,28 @@ def test_what_tune_says_to_write_is_what_nvcc_gains_by(tmp_path: Path) -> None:
 
 
 @pytest.mark.oracle
+def test_restrict_is_tried_where_no_test_in_front_of_a_loop_could_tell(tmp_path: Path) -> None:
+    """The last iteration and the addresses are loaded in the loop."""
+    if not toolchain.available("nvcc", "ptxas", "nvdisasm"):
+        pytest.skip("nvcc is not there")
+    file = tmp_path / "k.cu"
+    file.write_text("""extern "C" __global__ void k(float *y, const int *from, const int *at,
+                             const float *a, const float *x, int n) {
+  int r = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r >= n) return;
+  y[r] = 0;
+  for (int j = from[r]; j < from[r + 1]; j++)
+    y[r] += a[j] * x[at[j]];
+}
+""")
+    done = CliRunner().invoke(main, ["tune", str(file), "--backend", "nvcc", "--json"])
+    (k,) = json.loads(done.output)["kernels"]
+    assert k["advice"][0] == "__restrict__ on y, from, at, a and x (where they never overlap)"
+    assert k["tried"]["cycles"]["full"] < 0.5 * k["candidates"][0]["cycles"]["full"]
+    assert not any(s["apart"] for c in k["candidates"] for s in c["settings"]["loops"].values())
+
+
+@pytest.mark.oracle
 def test_the_source_of_ptx_is_tried_where_nvcc_makes_the_same_of_it(tmp_path: Path) -> None:
     if not toolchain.available("nvcc", "ptxas", "nvdisasm"):
         pytest.skip("nvcc is not there")

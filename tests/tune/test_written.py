@@ -99,6 +99,25 @@ def test_a_round_that_ptxas_does_not_end_says_nothing(
     assert asked
 
 
+@pytest.mark.parametrize(("store", "winner", "expected"), [
+    ("%rd1", None, ["apart"]),
+    ("%rd1", LoopSetting(4), ["apart", "apart, 4"]),
+    ("%rd1", LoopSetting(4, apart=True), []),  # which is tried as a winner
+    ("%rd2", None, []),  # what is loaded is of the same operand
+])
+def test_restrict_is_tried_where_one_pointer_is_stored_by_and_another_loaded_by(
+    store: str, winner: LoopSetting | None, expected: list[str]
+):
+    from nvir.report.tuning.written import _promised
+
+    module = read_ptx(scaled().replace("%rd4, %rd1,", f"%rd4, {store},"))
+    module["k"].analyze_cfg()
+    winners = [Choices((("L", winner),))] if winner is not None else []
+    made = _promised(KernelTuning("k", [], 256, True), module, winners)
+    settings = {"apart": LoopSetting(apart=True), "apart, 4": LoopSetting(4, apart=True)}
+    assert made == [Choices((("L", settings[x]),)) for x in expected]
+
+
 def scaled(step: str = "1", address: str = "%r1", places: str = "") -> str:
     """y[i] = x[i] * 2 for i from 0 on."""
     return f""".version 8.0

@@ -51,7 +51,8 @@ def changes(
     out = []
     several = len(pointers(module[kernel])) > 1
     if several and any(s.apart for _, s in settings.loops):
-        out.append(Change(f"`__restrict__` on {_named(module[kernel], names)}"))
+        out.append(Change(f"`__restrict__` on {_named(module[kernel], names)}",
+                          note="where they never overlap"))
     for header, setting in settings.loops:
         place, copies = places[header]
         out += [attrs.evolve(place, text=text, note=note)

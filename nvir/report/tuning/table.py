@@ -118,7 +118,7 @@ def tuning_lines(
             yield (f"  {k.left_out} settings were not tried: {FULL} (about {tuning.most} "
                    f"instructions){way}"), "dim"
         yield from _to_write(k, module, tried, sure.get(k.name))
-        if not k.chosen:
+        if not k.chosen and k.name not in (tried or sure):
             yield "  nothing is better than the kernel as it is", ""
 
 
@@ -134,6 +134,9 @@ def _to_write(
             yield _held_for(k), "dim"
         if k.chosen and (sure is None or sure.candidate is not k.winner):
             others = "; ".join(advice(module, k.name, k.winner.settings, k.block))
+            if not others:
+                yield "  take the PTX (-o): CUDA has no words for what the arrow does", "dim"
+                return
             yield "  take the PTX (-o) for the arrow's figures: they are no promise for", "dim"
             yield f"    {others}", "dim"
             yield "  (`nvir tune FILE.cu`, or --source, has nvcc try that)", "dim"

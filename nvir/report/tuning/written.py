@@ -2,9 +2,10 @@
 
 What is done to PTX and what nvcc makes of the same wish in the source are not the same code: it
 unrolls before it optimises, and knows more of pointers. So candidates that CUDA has words for are
-put into the source, compiled, and judged as the others are; what is said is the best of them.
+put into the source, compiled, and judged as the others are; what is said is the best of them. So is
+`__restrict__`, of loops too for which no test in front of them could tell operands apart.
 
-Cost    a call of nvcc and of ptxas for each of ROUNDS
+Cost    a call of nvcc and of ptxas for each of ROUNDS, and of PROMISED where pointers may overlap
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.places import SourceLines
 from nvir.analysis.source_loops import source_loops
 from nvir.ir.errors import NvirError
@@ -28,11 +30,12 @@ from nvir.report.explain.trials import (
     with_restrict,
 )
 from nvir.report.tuning.advice import advice, bounds_text, pointers, pragmas, statements
-from nvir.tune.candidates import Choices
+from nvir.tune.candidates import Choices, LoopSetting
 from nvir.tune.search import TIE, WORSE, Judged, KernelTuning, Launches, Tuning, tune
 from nvir.tune.weights import dealt
 
 ROUNDS = 3  # of nvcc for the winners of a file
+PROMISED = 2  # more for `__restrict__`: alone and with the words of a winner
 
 
 @attrs.frozen(eq=False)
@@ -51,8 +54,11 @@ def tried(found: Tuning, trials: Trials, request: Launches) -> dict[str, Written
     asks for something else in a loop that instances of a template share.
     """
     best: dict[str, WrittenAdvice] = {}
-    left = {k.name: _in_words(k, trials.module) for k in found.kernels}
-    for _ in range(ROUNDS if trials.recompile is not None else 0):
+    winners = {k.name: _in_words(k, trials.module) for k in found.kernels}
+    promised = {k.name: _promised(k, trials.module, winners[k.name]) for k in found.kernels}
+    left = {name: [*promised[name], *some] for name, some in winners.items()}
+    turns = ROUNDS + PROMISED * any(promised.values())
+    for _ in range(turns if trials.recompile is not None else 0):
         some = turn(found.kernels, trials.module, left)
         lines, taken = written(trials, some.values())
         changed = trials.recompile(lines) if taken and trials.recompile is not None else None
@@ -110,6 +116,28 @@ def _in_words(k: KernelTuning, module: Module) -> list[Choices]:
         if not silent and len(pragmas(module, k.name, settings)) == len(said):
             found.append(settings)
     return found
+
+
+def _promised(k: KernelTuning, module: Module, winners: Sequence[Choices]) -> list[Choices]:
+    """`__restrict__` alone and with the fastest of the others, where a loop stores by one pointer
+    and loads by another, and none of the winners asks for it."""
+    if any(s.apart for settings in winners for _, s in settings.loops):
+        return []
+    function = module[k.name]
+    alias = Analyses.of(function).alias
+    for loop in Analyses.of(function).loops if len(pointers(function)) > 1 else ():
+        header = str(loop.header.name)
+        places = [(i, a.root) for b in loop.blocks for i in b for a in alias.accesses(i)
+                  if a.root in function.params and not a.space.startswith("param")]
+        stored = {root for i, root in places if i.form.writes}
+        loaded = {root for i, root in places if i.form.reads}
+        if any(a is not b for a in stored for b in loaded):
+            others = dict(winners[0].loops) if winners else {}
+            alone = Choices(((header, LoopSetting(apart=True)),))
+            others[header] = attrs.evolve(others.get(header, LoopSetting()), apart=True)
+            both = Choices(tuple(others.items()), winners[0].launch if winners else None)
+            return [alone, *[both] * bool(winners)]
+    return []
 
 
 def written(
