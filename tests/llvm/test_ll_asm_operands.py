@@ -58,6 +58,19 @@ def test_llvm_20_keeps_pointers_and_predicates():
     assert "bitcast" not in legal(plain, "llvm7")
 
 
+@pytest.mark.parametrize(("code", "wrong"), [
+    ("0", ""), ("%0", ""), ("0|n", ""), ("1", "1"), ("%43", "43"), ("5|n", "5"),
+    ("\N{SUPERSCRIPT TWO}", "\N{SUPERSCRIPT TWO}"), ("9" * 5000, "9" * 60)])
+def test_a_tied_operand_names_an_output(code, wrong):
+    text = ('define i32 @f(i32 %x) {\n'
+            f'  %y = call i32 asm "add.s32 $0, $0, 1;", "=r,{code}"(i32 %x)\n  ret i32 %y\n}}\n')
+    if wrong:
+        with pytest.raises(nvir.NvirError, match=f"there is no output {wrong} of the assembly"):
+            nvir.read_ll(text)
+    else:
+        run_passes(nvir.read_ll(text), preset(1), verify=True)
+
+
 @pytest.mark.skipif(not available("libnvvm"), reason="libnvvm is not installed")
 @pytest.mark.parametrize(("dialect", "arch"), [("llvm7", "sm_80"), ("llvm20", "sm_100")])
 def test_libnvvm_takes_both(dialect, arch):

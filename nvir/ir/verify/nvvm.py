@@ -423,8 +423,9 @@ def _assembly(i: Instruction, asm: InlineAsm) -> str | None:
     wanted = len(parts) - len(outputs)
     if wanted != len(i._operands):
         return f"assembly of {wanted} inputs gets {len(i._operands)} arguments"
-    tied = [c for c in parts[len(outputs):] if c.isdigit() and int(c) >= len(outputs)]
-    return f"there is no output {tied[0]} of the assembly" if tied else None
+    tied = {c.lstrip("&%") for part in parts[len(outputs):] for c in part.split("|")}
+    wrong = sorted(c for c in tied if c.isdigit() and c not in map(str, range(len(outputs))))
+    return f"there is no output {wrong[0][:60]} of the assembly" if wrong else None
 
 
 TO_CONSTANT = "memmove/memcpy cannot target constant address space"
