@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -179,3 +180,27 @@ def test_metadata_of_llvm_text_asks_as_a_pragma_does(tmp_path: Path) -> None:
     f = nvir.load(file, level="ori").functions[0]
     f.analyze_cfg()
     assert sum(i.form.name == "fma" for i in f.loops()[0].header) == 4
+
+
+def test_each_loop_of_a_nest_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What got too large stays a loop: a nest of 14 took a minute as each loop around one tried it
+    anew."""
+    from nvir.frontend.cuda.statements import StatementReader
+    from nvir.frontend.cuda.unroll import written_out
+
+    tried: list[int] = []
+
+    def counted(reader: StatementReader, *given: Any) -> Any:
+        tried.append(reader.budget)
+        return written_out(reader, *given)
+
+    monkeypatch.setattr("nvir.frontend.cuda.statements.written_out", counted)
+    depth = 14
+    loops = "for (int i = 0; i < 4; ++i) { acc[i] += a[i];" * depth + "}" * depth
+    made = nvir.compile_cuda(f"""__global__ void k(float *a) {{
+  float acc[4] = {{}};
+  {loops}
+  a[0] = acc[0] + acc[3];
+}}""")
+    assert made.kernels[0].name == "_Z1kPf"
+    assert len(tried) < 2 ** (depth - 3)  # the inner ones are short enough to be written out

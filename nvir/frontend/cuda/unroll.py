@@ -19,6 +19,7 @@ from nvir.frontend.cuda.libclang import (
     evaluate,
     initialiser,
     kind_of,
+    node_of,
     pointer_of,
     type_kind,
     unary_operator,
@@ -199,8 +200,9 @@ def written_out(reader: StatementReader, c: Any, parts: tuple[Any, Any, Any, Any
                 asked: s.Unroll | None) -> s.Stmt | None:
     """The rounds of a for one behind the other, or None where it is to stay a loop."""
     init, cond, step, body = parts
-    if asked is not None and asked.count == 1:
-        return None
+    number = node_of(c)
+    if (asked is not None and asked.count == 1) or number in reader.too_large:
+        return None  # a nest is read again for each loop around it: each is tried once
     found = None if isinstance(cond, list) else rounds(init, cond, step)
     if found is None:
         return None
@@ -220,6 +222,7 @@ def written_out(reader: StatementReader, c: Any, parts: tuple[Any, Any, Any, Any
         made.append(s.ExprStmt(e, place=e.place))
         used = (reader.budget - start) / (k + 1)
         if used * count > MOST:
+            reader.too_large.add(number)
             return None
     return s.Compound(tuple(made), place=reader.place(c))
 
