@@ -12,6 +12,7 @@ import pytest
 
 import nvir
 from nvir.assembler.body import predicted_body
+from nvir.assembler.regalloc import predict
 from nvir.report.bodies import work
 from nvir.sm import profile
 from nvir.sm.body import MachineBody
@@ -120,3 +121,49 @@ def test_the_real_sum_does(row: str, moves: bool, tmp_path: Path) -> None:
     found = in_loop(real(row + ROW, tmp_path))
     assert (found["IMAD.WIDE"], found["IMAD"], found["MOV"] > 0) == (1, 2, moves)
     assert (found["IADD3.X"], found["IADD3"]) == (2, 3)
+
+
+def three_products(loop: str) -> str:
+    """Three products that a loop (or what follows) multiplies on from."""
+    rows = "".join(
+        f"mul.lo.s64 %rd1{k}, %rd3, %rd2{k}; mul.lo.s64 %rd3{k}, %rd4, %rd2{k}; "
+        f"add.s64 %rd1{k}, %rd3{k}, %rd1{k};" for k in range(3))
+    body = "".join(
+        f"mul.lo.s64 %rd4{k}, %rd8, %rd2{k}; add.s64 %rd4{k}, %rd4{k}, %rd1{k}; "
+        f"add.s64 %rd4{k}, %rd5{k}, %rd4{k}; ld.global.u32 %r{k}, [%rd4{k}]; "
+        f"add.u32 %r9, %r9, %r{k};" for k in range(3))
+    params = "".join(f", .param .u64 s{k}, .param .u64 p{k}" for k in range(3))
+    loads = "".join(f"ld.param.u64 %rd2{k}, [s{k}]; ld.param.u64 %rd5{k}, [p{k}];"
+                    for k in range(3))
+    head = 'M: .pragma "nounroll";' if loop else ""
+    return f""".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 o, .param .u64 n{params}) {{
+.reg .pred %p1; .reg .b32 %r<19>; .reg .b64 %rd<99>;
+ld.param.u64 %rd1, [o]; ld.param.u64 %rd7, [n]; {loads}
+mov.u32 %r10, %tid.x; mov.u32 %r11, %ctaid.x; mov.u32 %r9, 0;
+cvt.u64.u32 %rd3, %r10; cvt.u64.u32 %rd4, %r11;
+{rows} mov.u64 %rd8, 0;
+{head} {body}
+add.s64 %rd8, %rd8, %rd3; setp.lt.s64 %p1, %rd8, %rd7; {loop}
+st.global.u32 [%rd1], %r9; ret; }}
+"""
+
+
+def test_each_word_of_a_product_that_is_made_a_pair_again_has_a_pair() -> None:
+    """Not where the block that makes the product reads it."""
+    for loop, products in (("@%p1 bra M;", 3), ("", 0)):
+        f = nvir.read_ptx(three_products(loop))["k"]
+        f.analyze_cfg()
+        found = predict(f, SM_80)
+        assert len(found.lowering.code.padded) == products
+        assert found.registers == (28 if products else 12)
+
+
+@pytest.mark.oracle
+def test_the_real_words_have(tmp_path: Path) -> None:
+    path = tmp_path / "k.ptx"
+    for loop, registers in (("@%p1 bra M;", 28), ("", 14)):
+        path.write_text(three_products(loop))
+        assert ptxas(path, "sm_80").kernels["k"].registers == registers

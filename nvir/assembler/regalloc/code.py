@@ -90,14 +90,17 @@ class Code:
     widths    of each value, in 32-bit registers
     hints     value → value whose register it should share
     apart     64-bit products whose high word was made last, no longer beside the low one
+    padded    products of which another block makes a pair again: each word has a pair of its own,
+              one half of it empty
     """
 
-    __slots__ = ("apart", "hints", "regions", "widths")
+    __slots__ = ("apart", "hints", "padded", "regions", "widths")
 
     def __init__(self) -> None:
         self.widths: list[int] = []
         self.hints: dict[int, int] = {}
         self.apart: set[int] = set()
+        self.padded: set[int] = set()
         self.regions: list[Region] = []
 
     def value(self, width: int) -> int:

@@ -38,16 +38,23 @@ class Colouring:
     """Registers of values.
 
     register   of each value, -1 where it has none
+    padding    value → the first of two registers that stay empty as long as it lives
     top        how many registers are used, counted to the highest
     """
 
-    __slots__ = ("code", "cool", "limit", "over", "register", "top")
+    __slots__ = ("code", "cool", "limit", "over", "padding", "register", "top")
 
     def __init__(self, code: Code, limit: int, cool: int) -> None:
         self.code, self.limit, self.cool = code, limit, cool
         self.register = [-1] * len(code.widths)
         self.top = 0
         self.over: set[int] = set()
+        self.padding: dict[int, int] = {}
+
+    def taken(self, v: int) -> int:
+        """The registers that a value keeps from others, as bits."""
+        mask = _MASKS[self.code.widths[v]] << self.register[v]
+        return mask | 3 << self.padding[v] if v in self.padding else mask
 
 
 def colour(code: Code, orders: list[list[Op]], limit: int, cool: int) -> Colouring:
@@ -105,7 +112,7 @@ class _Painter:
         busy = self.busy
         for v in region.live_in:
             if register[v] >= 0:
-                busy |= _MASKS[widths[v]] << register[v]
+                busy |= self.found.taken(v)
         self.busy = busy
         last, made, reader = self.last, self.made, self.reader
         for k, op in enumerate(self.order):
@@ -165,12 +172,16 @@ class _Painter:
         self.held[r] = v
         if r + width > self.found.top:
             self.found.top = r + width
+        if v in self.found.code.padded:
+            r = self.found.padding[v] = self.pick(2, -1, 0)
+            self.busy |= 3 << r
+            self.found.top = max(self.found.top, r + 2)
 
     def step(self, k: int, op: Op) -> None:
         last, register, widths = self.last, self.register, self.widths
         for s in op.sources:
             if last[s] == k and register[s] >= 0:
-                self.busy &= ~(_MASKS[widths[s]] << register[s])
+                self.busy &= ~self.found.taken(s)
         for t in op.tuples:
             self.literals(t)
         if op.scratch:
@@ -183,7 +194,7 @@ class _Painter:
                     self.define(v, k)
         for v in op.results:
             if v not in last and register[v] >= 0:
-                self.busy &= ~(_MASKS[widths[v]] << register[v])
+                self.busy &= ~self.found.taken(v)
 
     def literals(self, t: tuple[int, ...]) -> None:
         """A vector of literals alone takes its registers only here."""

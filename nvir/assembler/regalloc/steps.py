@@ -373,6 +373,7 @@ class LongArithmetic:
                 known = (known[0], zero)
             elif known[0] in self.code.apart and v.definer is not None and (
                     v.definer.block is not i.block):
+                self.code.padded.add(known[0])
                 known = (known[0], self._word(i, known, "MOV", ops))  # to make it a pair again
             return known, self._factor(p, i, ops) if scaled else -1
         if isinstance(v, Constant) or p.factor is None:
