@@ -38,7 +38,8 @@ def command(
     other = []
     for file in files:
         data = read_bytes(file)
-        if load(data) and not has_directive(data):  # what is no PTX is left as it is
+        shown = "<stdin>" if file == STDIO else file
+        if load(data, shown) and not has_directive(data):  # what is no PTX is left as it is
             raise NvirError(f"{file} is no PTX: no line of it begins with a directive")
         text = data.decode("utf-8", "surrogateescape")
         made = laid_out(text)

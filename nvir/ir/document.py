@@ -56,6 +56,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
+def _integer(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:  # Python's own words would be about its settings
+        raise ValueError(f"a number of {len(digits):,} digits") from None
+
+
 def json_document(data: str | bytes, file: str) -> Any:
     """The data of a JSON text. Raises ParseError at the place where it is none."""
     try:
@@ -63,7 +70,7 @@ def json_document(data: str | bytes, file: str) -> Any:
     except UnicodeDecodeError:
         raise ParseError(Diagnostic("not UTF-8 text", file)) from None
     try:
-        made = json.loads(text, object_pairs_hook=_object)
+        made = json.loads(text, object_pairs_hook=_object, parse_int=_integer)
         half = _HALF.search(text)
         if half is not None:  # of a pair, or alone: no text then, and nothing can print it
             try:
@@ -76,7 +83,7 @@ def json_document(data: str | bytes, file: str) -> Any:
         source = lines[e.lineno - 1] if e.lineno <= len(lines) else ""
         place = Diagnostic(f"not JSON: {e.msg}", file, e.lineno, e.colno, source)
         raise ParseError(place) from None
-    except (RecursionError, ValueError) as e:  # a number of thousands of digits
+    except (RecursionError, ValueError) as e:
         why = "nested too deeply" if isinstance(e, RecursionError) else str(e)
         raise ParseError(Diagnostic(f"not JSON that can be read: {why}", file)) from None
 

@@ -106,12 +106,13 @@ class PtxText:
             raise ParseError(sorted(found, key=lambda e: (e.line, e.col)))
 
 
-def load(x: object) -> PtxText:
-    """What `read_ptx` takes: a path, or the text itself (a str with a newline, or bytes)."""
+def load(x: object, name: str = "<text>") -> PtxText:
+    """What `read_ptx` takes: a path, or the text itself (a str with a newline, or bytes), which
+    messages call `name`."""
     if isinstance(x, bytes | bytearray):
-        return _decode(bytes(x), "<text>")
+        return _decode(bytes(x), name)
     if isinstance(x, str) and "\n" in x:
-        return PtxText(x, "<text>")
+        return PtxText(x, name)
     if isinstance(x, str | os.PathLike):
         path = Path(x)
         try:

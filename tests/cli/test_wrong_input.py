@@ -32,6 +32,7 @@ SGEMM = Path(__file__).parents[2] / "examples" / "sgemm.ptx"
         (["report", "/dev/null"], 1, "/dev/null:1:1: error: this is no PTX"),
         (["opt", "-"], 1, "<stdin>:1:1: error: this is no PTX"),
         (["report", "bytes.ptx"], 1, "this is a binary file, not PTX text"),
+        (["fmt", "bytes.ptx"], 1, "bytes.ptx:1:1: error: this is a binary file, not PTX text"),
         (["report", "page.ptx"], 1, "page.ptx:1:1: error: this is a web page (HTML), not PTX"),
         (["report", "wide.ptx"], 1, "wide.ptx:1:1: error: this is UTF-16 text, not PTX"),
         (["explain", "bare.ptx"], 1, "bare.ptx has no function with a body"),
@@ -39,6 +40,7 @@ SGEMM = Path(__file__).parents[2] / "examples" / "sgemm.ptx"
         (["schedule", str(SGEMM), "--kernel", "nope"], 2, "no function 'nope' in"),
         (["run", "bare.ptx"], 1, "bare.ptx has no kernel"),
         (["report", str(SGEMM), "--profile", "bad.json"], 1, "bad.json:1:2: error: not JSON"),
+        (["report", str(SGEMM), "--profile", "long.json"], 1, "read: a number of 6,000 digits"),
     ],
 )
 def test_wrong_input_is_told(words, status, message, tmp_path, monkeypatch):
@@ -58,6 +60,7 @@ def test_wrong_input_is_told(words, status, message, tmp_path, monkeypatch):
     )
     Path("bytes.ptx").write_bytes(bytes(range(256)))
     Path("bad.json").write_text("{")
+    Path("long.json").write_text(f'{{"sm": {"9" * 6000}}}')
     result = CliRunner().invoke(main, words)
     assert result.exit_code == status
     assert isinstance(result.exception, SystemExit)

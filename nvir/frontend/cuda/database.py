@@ -9,7 +9,6 @@ nvcc's own affair.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -19,7 +18,7 @@ from typing import Any
 import attrs
 
 from nvir.frontend import FLOATS
-from nvir.ir.document import read_file
+from nvir.ir.document import json_document, read_file
 from nvir.ir.errors import NvirError
 
 NAME = "compile_commands.json"
@@ -53,11 +52,9 @@ def command_of(place: str, file: str | None) -> Command:
     the database must have one CUDA source alone."""
     path = Path(place) / NAME if os.path.isdir(place) else Path(place)
     try:
-        entries = json.loads(read_file(path))
+        entries = json_document(read_file(path), str(path))
     except OSError as e:
         raise NvirError(f"{path}: {e.strerror or e}") from None
-    except (ValueError, RecursionError) as e:
-        raise NvirError(f"{path}: not JSON: {e}") from None
     if not isinstance(entries, list) or not all(
         isinstance(e, dict) and isinstance(e.get("file"), str)
         and isinstance(e.get("directory", ""), str) for e in entries
