@@ -96,7 +96,7 @@ def _as_ptx(compiled: Module) -> Module:
     from nvir.ptx.printer import print_ptx
     from nvir.ptx.reader import read_ptx
 
-    module = read_ptx(print_ptx(compiled).encode())
+    module = read_ptx(print_ptx(compiled).encode("utf-8", "surrogateescape"))
     module.name = compiled.name
     module.diagnostics[:0] = compiled.diagnostics
     return module

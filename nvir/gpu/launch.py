@@ -149,7 +149,7 @@ def _context(cuda: _Cuda) -> Iterator[None]:
 @contextmanager
 def _loaded(cuda: _Cuda, module: Module) -> Iterator[Any]:
     """The module as the driver compiles it; its log in the error."""
-    text = print_ptx(module).encode() + b"\0"
+    text = print_ptx(module).encode("utf-8", "surrogateescape") + b"\0"
     log = np.zeros(_LOG_SIZE, np.uint8)
     options = [_ERROR_LOG, _ERROR_LOG_SIZE]
     try:

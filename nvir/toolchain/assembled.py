@@ -40,7 +40,7 @@ def assembled(
     if not decode:
         return Assembled(ptxas(ptx, arch, options=_entry(only), keep=False), {})
     if isinstance(ptx, str) and "\n" in ptx:
-        ptx = ptx.encode()
+        ptx = ptx.encode("utf-8", "surrogateescape")
     return _decoded(ptx if isinstance(ptx, bytes) else Path(ptx).read_bytes(), arch, only, text)
 
 

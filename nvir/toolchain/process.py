@@ -108,7 +108,8 @@ def source_file(source: str | bytes | os.PathLike[str], folder: Path, name: str)
     """
     if isinstance(source, bytes) or (isinstance(source, str) and "\n" in source):
         path = folder / name
-        path.write_bytes(source if isinstance(source, bytes) else source.encode())
+        path.write_bytes(source if isinstance(source, bytes)
+                         else source.encode("utf-8", "surrogateescape"))
         return Path(name)  # relative: the tool's messages then name no temporary folder
     path = Path(source).absolute()
     if not path.is_file():

@@ -98,3 +98,17 @@ def test_help_has_examples_and_says_what_options_are(name):
     assert "Examples:" in shown
     assert f"nvir {name} " in shown.partition("Examples:")[2]
     assert "INTEGER" not in shown
+
+
+@pytest.mark.parametrize("words", [["-I", "a\udcff"], ["-D", "A=\udcff"], ["-U", "\udcff"]])
+def test_words_that_are_no_utf_8_are_named(words, tmp_path):
+    """As Linux hands over bytes of a name that are none."""
+    pytest.importorskip("clang.cindex")
+    file = tmp_path / "k.cu"
+    file.write_text("__global__ void k(float *a) { a[0] = 1; }\n")
+    result = CliRunner().invoke(main, ["compile", str(file), *words])
+    if result.exit_code == 0:  # clang's program, where it is, takes any bytes
+        assert ".entry _Z1kPf" in result.output
+        return
+    assert isinstance(result.exception, SystemExit)
+    assert "clang takes names and words in UTF-8 alone" in " ".join(result.output.split())

@@ -335,6 +335,9 @@ def parse(text: str, file: str, arch: str, include: Sequence[str] = (),
         raise ParseError([Diagnostic(said, file, len(above), len(above[-1]) + 1, line)])
     given = arguments(arch, std, fast_math)
     project = [*(f"-I{path}" for path in include), *(f"-D{text}" for text in define), *flags]
+    for word in (file, *given, *project):
+        if any("\ud800" <= c <= "\udfff" for c in word):  # bytes of a name that are no UTF-8
+            raise NvirError(f"{word}: clang takes names and words in UTF-8 alone")
     kept = keep(library().conf.lib._name, given, project, make) if keep is not None else None
     if kept is not None:
         try:

@@ -118,7 +118,8 @@ class Trials:
             return
         found = [sum(i.form.invariant for i in m[k.name].instructions())
                  for m in (self.module, made)]
-        real = real_code(made.text.encode(), self.arch, only=k.name).figures.get(k.name)
+        data = made.text.encode("utf-8", "surrogateescape")
+        real = real_code(data, self.arch, only=k.name).figures.get(k.name)
         if real is None:
             return
         told = f"by nvcc and ptxas: {real.registers} registers, "
