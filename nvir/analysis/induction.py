@@ -433,6 +433,7 @@ class _Variables:
     def __init__(self, loop: Loop) -> None:
         self.loop = loop
         self._made: dict[Instruction, InductionVariable | None] = {}
+        self._next: dict[Value, list[Instruction]] | None = None
 
     def tested(self, v: Value) -> tuple[InductionVariable, bool] | None:
         """The induction variable that a value is, and whether after its update."""
@@ -454,20 +455,20 @@ class _Variables:
 
     def _carried(self, v: Value) -> list[Instruction]:
         """The header's phis that are the value, or a copy of it, in the next iteration."""
-        header, inside = self.loop.header, self.loop.members
-        found: set[Instruction] = set()
-        copies = [v]
-        while copies:
-            x = copies.pop()
-            for user in x.users:
-                if user.block is header and user.is_phi:
-                    if any(y is x and b in inside for y, b in user.incoming):
-                        found.add(user)
-                elif _is_copy(user):
-                    copies.append(user)
-        if len(found) < 2:
-            return list(found)
-        return [phi for phi in header.phis if phi in found]
+        if self._next is None:
+            self._next = {}
+            for phi in self.loop.header.phis:
+                seen: dict[Value, None] = {}
+                for x, b in phi.incoming:
+                    while b in self.loop.members and x not in seen:
+                        seen[x] = None
+                        d = x.definer
+                        if d is None or not _is_copy(d):
+                            break
+                        x = d.operands[0]
+                for x in seen:
+                    self._next.setdefault(x, []).append(phi)
+        return self._next.get(v, [])
 
 
 def _count(

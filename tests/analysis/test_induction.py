@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nvir
+from nvir.analysis import induction
 from nvir.analysis.induction import Recomputed, induction_variables, trip_count
 from nvir.ir import Function
 from nvir.ir.loops import Loop
@@ -261,3 +262,21 @@ out:
     f.analyze_cfg()
     found = trip_count(f.loops()[0])
     assert (found.count if found else None) == count
+
+
+def test_the_exits_of_a_loop_share_what_its_phis_are_next(monkeypatch) -> None:
+    """A nest around one variable: each exit looked at all users of it, a second for 60 loops."""
+    def asked(depth: int) -> int:
+        f = kernel("mov.u32 %r1, 9;\n" + "".join(
+            f"L{k}: setp.le.s32 %p1, %r1, {k}; @%p1 bra N{k};\n"
+            f"add.s32 %r1, %r1, -1; bra L{k // 2}; N{k}:\n" for k in range(depth)))
+        calls: list[object] = []
+        monkeypatch.setattr(induction, "_is_copy", lambda d: calls.append(d) or is_copy(d))
+        for loop in f.loops():
+            induction.counted_exits(loop, loose=True)
+        monkeypatch.undo()
+        return len(calls)
+
+    is_copy = induction._is_copy
+    few, many = asked(20), asked(40)
+    assert many < 5 * few, (few, many)  # of each loop each exit

@@ -89,19 +89,31 @@ def _is_reached(v: Any) -> bool:
         kind_of(around) not in ("FUNCTION_DECL", "CXX_METHOD") or "REF" in type_kind(v.type)
     ):
         return True
-    todo = [around]
+    known = v._tu.__dict__.setdefault("reached", {})
+    if pointer_of(around) not in known:  # one walk for all loops of a function
+        known[pointer_of(around)] = _reached(around)
+    found = known[pointer_of(around)]
+    return found is None or pointer_of(v) in found
+
+
+def _reached(function: Any) -> set[int] | None:
+    """The variables of a function that it hands on by reference or takes the address of; None:
+    all, as there is a closure."""
+    found: set[int] = set()
+    todo = [function]
     while todo:
         c = todo.pop()
         kids = children(c)
         todo += kids
         name = kind_of(c)
-        named = any(kind_of(k) == "DECL_REF_EXPR" and _is_name(k, v) for k in kids)
-        if name == "LAMBDA_EXPR" or (named and (
-            name == "CALL_EXPR" or (name == "UNARY_OPERATOR" and unary_operator(c) == "&")
-            or (name == "VAR_DECL" and type_kind(c.type) == "LVALUEREFERENCE")
-        )):
-            return True
-    return False
+        if name == "LAMBDA_EXPR":
+            return None
+        if name == "CALL_EXPR" or (name == "UNARY_OPERATOR" and unary_operator(c) == "&") or (
+            name == "VAR_DECL" and type_kind(c.type) == "LVALUEREFERENCE"
+        ):
+            names = (k.referenced for k in kids if kind_of(k) == "DECL_REF_EXPR")
+            found.update(pointer_of(d) for d in names if d is not None)
+    return found
 
 
 def _change(step: Any, v: Any) -> Callable[[int], int] | None:
