@@ -9,7 +9,8 @@ At full occupancy a sub-partition has so many warps that the kernel's registers,
 block size allow. Each loop then takes for one warp the larger of what its instructions keep pipes
 and issue slots busy, and of one warp's time over the number of warps.
 
-Cost    some 3 µs an instruction, twice for each level of loops around it.
+Cost    some 3 µs an instruction, twice for each level of loops around it; of a nest of more than
+        TWICE levels the outer ones are gone through once.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from nvir.sm.profile import Profile, resource_bound
 from nvir.sm.simulate.body import OPERANDS_READ, awaited
 from nvir.tune.assembled import BUILT
 from nvir.tune.candidates import number
-from nvir.tune.weights import RunWeights
+from nvir.tune.weights import OFTEN, RunWeights
 
+TWICE = 8  # levels of loops in each other whose further iterations are looked at by themselves
 BRANCH = 5  # cycles of a taken branch where no stall count says it
 UNKNOWN = 20  # latency of an operation that the profile does not know
 _LOCAL = frozenset(("LDL", "STL"))  # spilled registers: they stay near
@@ -106,12 +108,18 @@ class _Walk:
         self.shares: defaultdict[int, Counter[str]] = defaultdict(Counter)
         self.within = ""  # what a pass built belongs to the loop of what is before it
         self.steps: dict[int, list[_Step]] = {}
+        self.levels: dict[int, int] = {}  # of loops in a loop, itself among them
+        for m in reversed(body.loops):  # inner before outer
+            n = self.levels.setdefault(m.header, 1) + 1
+            if m.parent is not None:
+                self.levels[m.parent.header] = max(self.levels.get(m.parent.header, 1), n)
         self.bounds = [
             _bound(profile, tuple(i.opcode for i in b.instructions)) for b in body.blocks
         ]
 
     def region(self, around: BodyLoop | None, times: float) -> None:
         """Go once through a loop's blocks, or the whole body; it counts `times`."""
+        times = min(times, OFTEN)
         inside = sorted(around.blocks) if around is not None else range(len(self.body.blocks))
         done: set[int] = set()
         for b in inside:
@@ -128,6 +136,9 @@ class _Walk:
     def _loop(self, m: BodyLoop, times: float) -> None:
         trips = self.weights.trips.get(m.header, 1.0)
         if trips <= 0:
+            return
+        if self.levels[m.header] > TWICE:
+            self.region(m, times * trips)
             return
         self.region(m, times * min(trips, 1.0))
         if trips > 1:

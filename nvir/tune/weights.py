@@ -31,6 +31,7 @@ from nvir.tune.assembled import BUILT
 from nvir.tune.candidates import LATE, SLOW, TIMES, number
 
 ASSUMED = range(64, 128)  # counts of a loop of the source
+OFTEN = 1e60  # times that anything is taken to run at most: in nests of hundreds numbers end
 SPREAD = 16  # counts that a fraction is the mean of
 Parts = Mapping[str, tuple[SourceLoop, LoopPart]]  # by header
 WHOLE = 0.9  # of an iteration from which on straight code is a piece that is run or not
@@ -184,6 +185,7 @@ class Dealing:
     ) -> None:
         self.body, self.loops, self.single, self.factors = body, loops, single, factors
         self.lines = [_lines(b, profile) for b in body.blocks]
+        self.within = _innermost(loops)
         self.owner = {m.header: self._owner(m) for m in body.loops}
         self.copies = {m.header: self._copies(m) for m in body.loops}
         self.late = _late(body)
@@ -215,7 +217,7 @@ class Dealing:
         times: dict[int, float] = {-1: 1.0}
         for m in self.body.loops:  # outer before inner
             around = m.parent.header if m.parent is not None else -1
-            times[m.header] = times[around] * given.trips.get(m.header, 1.0)
+            times[m.header] = min(times[around] * given.trips.get(m.header, 1.0), OFTEN)
         for b, lines in zip(self.body.blocks, self.lines, strict=True):
             n = times[b.loop.header if b.loop is not None else -1] * given.blocks.get(b.index, 1.0)
             for k, count in lines.items():
@@ -257,7 +259,13 @@ class Dealing:
             total.update(self.lines[b])
         if _is_slow(total):
             return None
-        shares = {x.name: sum(total[k] for k in x.numbers & total.keys()) for x in self.loops}
+        shares = dict.fromkeys((x.name for x in self.loops), 0)
+        for k, n in total.items():
+            for x in self.within.get(k, ()):
+                shares[x.name] += n
+        for x in reversed(self.loops):  # inner ones first
+            if x.parent is not None:
+                shares[x.parent.name] += shares[x.name]
         most = max(shares.values(), default=0)
         back = self._of_branch(m)
         if back is not None and 2 * shares[back.name] >= most:
@@ -372,6 +380,18 @@ class Dealing:
             else:
                 always += part
         return always, pieces
+
+
+def _innermost(loops: Sequence[KernelLoop]) -> dict[int, list[KernelLoop]]:
+    """The loops that have each number, and no loop in them has it."""
+    found: dict[int, list[KernelLoop]] = {}
+    inner: defaultdict[str, set[int]] = defaultdict(set)
+    for x in reversed(loops):
+        for k in x.numbers - inner[x.name]:
+            found.setdefault(k, []).append(x)
+        if x.parent is not None:
+            inner[x.parent.name] |= x.numbers
+    return found
 
 
 def _upper(ratios: Iterable[float]) -> float:

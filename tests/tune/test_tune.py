@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from nvir.report.tuning.measured import measure
 from nvir.report.tuning.table import tuning_json, tuning_lines
 from nvir.sm.body import BodyBlock, BodyInstruction, MachineBody
 from nvir.toolchain import available
+from nvir.tune import judge
 from nvir.tune.assembled import assemble, numbered
 from nvir.tune.candidates import (
     AS_IT_IS,
@@ -718,3 +720,41 @@ ret; }
 """)
     done = CliRunner().invoke(main, ["tune", str(tmp_path / "k.ptx"), *options])
     assert (done.exit_code, told in done.output) == (bool(told), True), done.output
+
+
+def nest(depth: int) -> str:
+    """Loops in each other around one store."""
+    heads = "".join(f"mov.u32 %r{k}, 0; L{k}:\n" for k in range(3, depth + 3))
+    tails = "".join(f"add.u32 %r{k}, %r{k}, 1; setp.lt.u32 %p1, %r{k}, %r1; @%p1 bra L{k};\n"
+                    for k in reversed(range(3, depth + 3)))
+    return f""".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u32 n) {{
+.reg .pred %p<2>; .reg .b32 %r<{depth + 3}>; .reg .b64 %rd<2>;
+ld.param.u64 %rd1, [a]; ld.param.u32 %r1, [n];
+{heads}st.global.u32 [%rd1], %r{depth + 2};
+{tails}ret; }}
+"""
+
+
+def test_of_a_deep_nest_the_outer_loops_are_gone_through_once(monkeypatch: pytest.MonkeyPatch):
+    """Twice for each level did not end for 20; of 200 the iterations are no number any more."""
+    gone: list[int] = []
+    block = judge._Walk._block
+
+    def counted(walk: judge._Walk, b: int, times: float) -> None:
+        gone.append(b)
+        block(walk, b, times)
+
+    monkeypatch.setattr(judge._Walk, "_block", counted)
+    blocks = {}
+    for depth in (4, 20, 200):
+        gone.clear()
+        found = tune(read_ptx(nest(depth)), SM_80, "sm_80", Launches(loop=" "), judge="model")
+        base = found.kernels[0].candidates[0]
+        assert math.isfinite(base.cycles.full)
+        assert 0 < base.cycles.full <= base.cycles.one_warp
+        blocks[depth] = len(gone)
+    assert blocks[20] < 8 * 2**judge.TWICE
+    assert blocks[200] < blocks[20] + 40 * 180
