@@ -199,18 +199,22 @@ def machine_bound(
     return bound.busy / (bound.units * found[1]), bound.pipe or "issue"
 
 
-def machine_copies(loop: Loop, body: MachineBody, machine: Profile) -> int | None:
+def machine_copies(
+    loop: Loop, body: MachineBody, machine: Profile, lines: dict[Loop, set[int]] | None = None
+) -> int | None:
     """How often the body of a loop of the text stands in one machine loop, by most of its accesses;
     0 where no loop is left, None where the code does not say it clearly.
 
     A machine loop is the loop of the text in which the branch of its back edge stands; copies in
-    those of loops around it are what it was unrolled or peeled to.
+    those of loops around it are what it was unrolled or peeled to. `lines` keeps what is asked for
+    each of many loops.
     """
+    lines = {} if lines is None else lines
     own = access_lines(body, machine, {i.line for i in accesses_of(loop)})
-    mine, around = _own_lines(loop), set[int]()
+    mine, around = _own_lines(loop, lines), set[int]()
     while loop.parent is not None:
         loop = loop.parent
-        around |= _own_lines(loop)
+        around |= _own_lines(loop, lines)
     copies: dict[int, Counter[BodyLoop]] = {n: Counter() for n, _ in own}
     for n, b in own:
         x = body.blocks[b].loop
@@ -228,10 +232,12 @@ def machine_copies(loop: Loop, body: MachineBody, machine: Profile) -> int | Non
     return n if votes >= CLEAR * counts.total() else None
 
 
-def _own_lines(loop: Loop) -> set[int]:
+def _own_lines(loop: Loop, known: dict[Loop, set[int]]) -> set[int]:
     """The lines of its blocks that are in no loop inside of it."""
-    inner = {b for c in loop.children for b in c.blocks}
-    return {i.line for b in loop.blocks if b not in inner for i in b if i.line}
+    if loop not in known:
+        inner = {b for c in loop.children for b in c.blocks}
+        known[loop] = {i.line for b in loop.blocks if b not in inner for i in b if i.line}
+    return known[loop]
 
 
 def as_in_code(
@@ -240,9 +246,10 @@ def as_in_code(
 ) -> dict[str, UnrollDecision]:
     """The decisions, those that the machine code contradicts as it shows them."""
     out = dict(unroll)
+    lines: dict[Loop, set[int]] = {}
     for loop in loops:
         d = out.get(loop.header.name)
-        n = machine_copies(loop, body, machine)
+        n = machine_copies(loop, body, machine, lines)
         if d is None or n is None or n == (0 if d.action == "full" else d.factor):
             continue
         said = attrs.evolve(d, code=None, step="code", reason=(
