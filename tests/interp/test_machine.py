@@ -191,6 +191,13 @@ def test_a_call_of_no_function_is_an_error() -> None:
         run("P: .callprototype _ _ (); call %d0, (), P;", words(1))
 
 
+def test_a_call_of_a_kernel_is_an_error() -> None:
+    """Its parameters lie in no frame; ptxas refuses it."""
+    with pytest.raises(Unsupported, match="f is a kernel, which nothing calls"):
+        run("{.param .b32 a; st.param.b32 [a], 3; call f, (a);}", words(1),
+            before=".entry f(.param .b32 x) { ret; }")
+
+
 # ----------------------------------------------------------------- progress and limits
 
 

@@ -100,6 +100,8 @@ class CallSpecial:
             callee = alias
         if not isinstance(callee, Function):
             raise unsupported(self.instruction)
+        if callee.is_kernel:
+            raise unsupported(self.instruction, f"{callee.name} is a kernel, which nothing calls")
         plan = wave.program.plan(callee)
         node = wave.child(g.node, self, plan)
         self._copy_arguments(wave, g, node, callee)
