@@ -410,6 +410,7 @@ class ModuleReader(Declarations):
                 self.source.refuse("directives of a kernel stand before its body", at)
             if function.blocks:
                 self.source.refuse(f"'{function.name}' is declared behind its definition", at)
+            self.own = {}
             return
         if "extern" in linkage:
             self.source.refuse(f"'{function.name}' is .extern and has a body", at)

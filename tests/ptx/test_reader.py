@@ -550,3 +550,11 @@ def test_the_place_of_an_error_in_a_long_line_is_shown(before):
         read_ptx(f"{HEAD}{' ' * before}.global .u32 x = here;\n")
     line, caret = str(told.value.errors[0]).splitlines()[1:]
     assert line[caret.index("^"):].startswith("here;")
+
+
+def test_the_parameters_of_a_declaration_are_its_own():
+    """One stood for the initial value behind it, which then was printed in front of it."""
+    declared = ".func f(.param .b32 x);\n.global .u64 table[1] = {%s};\n"
+    assert read_ptx(HEAD + declared % "f").globals[0].init
+    with pytest.raises(ParseError, match="5:26: error: undeclared identifier 'x'"):
+        read_ptx(HEAD + declared % "x")
