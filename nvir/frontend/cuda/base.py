@@ -75,7 +75,6 @@ class Base:
     template_values: dict[str, int]
     temporaries: int
     budget: int  # statements and expressions read so far
-    too_large: set[int]  # loops that were found to be, once written out
     unrolls: bool
     order: list[Function]
     cursors: list[Any]

@@ -203,8 +203,3 @@ def evaluate(c: Any) -> int | float | None:
 
 def pointer_of(c: Any) -> int:
     return int(c.data[0] or 0)
-
-
-def node_of(c: Any) -> int:
-    """What tells a statement or expression from others; of a declaration `pointer_of` does."""
-    return int(c.data[1] or 0)

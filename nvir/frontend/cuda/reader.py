@@ -71,7 +71,6 @@ class Reader(StatementReader, ExpressionReader, CallReader):
     def __init__(self, parsed: Parsed, unrolls: bool = False) -> None:
         self.parsed = parsed
         self.unrolls, self.budget = unrolls, 0
-        self.too_large: set[int] = set()
         self.types = TypeReader(self)
         self.failed: tree.Place | None = None  # where an Unsupported was raised
         self.at: Any = None  # the cursor that is being read, for messages

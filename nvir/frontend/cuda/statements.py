@@ -218,11 +218,12 @@ class StatementReader(Base):
 
     def for_(self, c: Any, unroll: s.Unroll | None = None) -> s.Stmt:
         parts = self.for_parts(c)
-        if self.unrolls:
-            made = written_out(self, c, parts, unroll)
-            if made is not None:
-                return made
+        made, read = written_out(self, c, parts, unroll) if self.unrolls else (None, None)
+        if made is not None:
+            return made
         init, cond, step, body = parts
+        if read is not None:
+            return s.For(read[0], self.expr(cond), read[2], read[1], unroll, place=self.place(c))
         made_init = None if init is None else self.stmt(init)
         made_cond, inner = None, []
         if isinstance(cond, list):

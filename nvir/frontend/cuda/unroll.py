@@ -19,7 +19,6 @@ from nvir.frontend.cuda.libclang import (
     evaluate,
     initialiser,
     kind_of,
-    node_of,
     pointer_of,
     type_kind,
     unary_operator,
@@ -208,33 +207,34 @@ def _mentions(c: Any, v: Any) -> bool:
     return False
 
 
-def written_out(reader: StatementReader, c: Any, parts: tuple[Any, Any, Any, Any],
-                asked: s.Unroll | None) -> s.Stmt | None:
-    """The rounds of a for one behind the other, or None where it is to stay a loop."""
+def written_out(
+    reader: StatementReader, c: Any, parts: tuple[Any, Any, Any, Any], asked: s.Unroll | None
+) -> tuple[s.Stmt | None, tuple[s.Stmt, s.Stmt, x.Expr] | None]:
+    """The rounds of a for one behind the other, or None where it is to stay a loop; then what was
+    read to see how large they get: its first statement, its body and its step."""
     init, cond, step, body = parts
-    number = node_of(c)
-    if (asked is not None and asked.count == 1) or number in reader.too_large:
-        return None  # a nest is read again for each loop around it: each is tried once
+    if asked is not None and asked.count == 1:
+        return None, None
     found = None if isinstance(cond, list) else rounds(init, cond, step)
     if found is None:
-        return None
+        return None, None
     v, count = found
     wanted = asked is not None and (asked.count is None or asked.count >= count)
     allowed, indexed = _allows(body, v)
     if not allowed or not (wanted or (asked is None and indexed and count <= SHORT)):
-        return None
+        return None, None
     start = reader.budget
     made: list[s.Stmt] = [reader.stmt(init)]
     skips = _jumps(body, "CONTINUE_STMT")
+    first: tuple[s.Stmt, s.Stmt, x.Expr] | None = None
     for k in range(count):
         done = reader.stmt(body)
         never = x.IntLiteral(0, type=INT)
         made.append(s.Do(done, never, place=done.place) if skips else done)
         e: x.Expr = reader.effect(step)
         made.append(s.ExprStmt(e, place=e.place))
+        first = first or (made[0], done, e)
         used = (reader.budget - start) / (k + 1)
-        if used * count > MOST:
-            reader.too_large.add(number)
-            return None
-    return s.Compound(tuple(made), place=reader.place(c))
-
+        if used * count > MOST:  # to read the body again would read a nest in it for each loop
+            return None, first
+    return s.Compound(tuple(made), place=reader.place(c)), None
