@@ -343,9 +343,10 @@ class Dealing:
         taken: defaultdict[int, float], often: int,
     ) -> None:
         """Give so many iterations, so often, to regions, those with most copies first, of these
-        what a pipeline leaves last."""
+        what a pipeline leaves last. A share of a round goes to the last loop that has rounds, or,
+        if none has, to that of fewest copies: of a loop that runs once part may stand before it."""
         last: list[int] = []
-        width = 1
+        width, has_rounds = 1, False
         for copies in sorted(regions, reverse=True):
             for chunk in _chunks(sorted(regions[copies], key=self._turn), instances):
                 rounds = max(0, int(left / copies + 1e-6))
@@ -354,8 +355,9 @@ class Dealing:
                 left -= rounds * copies
                 for key, _ in chunk:
                     taken[key] += rounds * often
-                if rounds and chunk[0][1]:
+                if chunk[0][1] and (rounds or not has_rounds):
                     last, width = [key for key, _ in chunk], copies
+                    has_rounds = has_rounds or rounds > 0
         for key in last:
             taken[key] += max(left, 0) / width * often  # a share of a round
 

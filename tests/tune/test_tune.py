@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import defaultdict
 from pathlib import Path
 
 import attrs
@@ -758,3 +759,18 @@ def test_of_a_deep_nest_the_outer_loops_are_gone_through_once(monkeypatch: pytes
         blocks[depth] = len(gone)
     assert blocks[20] < 8 * 2**judge.TWICE
     assert blocks[200] < blocks[20] + 40 * 180
+
+
+@pytest.mark.parametrize(("left", "regions", "expected"), [
+    (0.875, {1: [(5, True)]}, {5: 0.875}),  # an eighth stands before it, of a loop that runs once
+    (2.5, {4: [(3, True)], 1: [(5, True)]}, {5: 2.5}),
+    (9.5, {4: [(3, True)], 1: [(5, True)]}, {3: 2.0, 5: 1.5}),
+    (0.5, {4: [(3, True)], 1: [(5, True)]}, {5: 0.5}),
+    (0.0, {1: [(5, True)]}, {}),
+])
+def test_a_share_of_a_round_is_not_lost(left, regions, expected):
+    dealing = object.__new__(Dealing)
+    dealing.late = set()
+    taken: defaultdict[int, float] = defaultdict(float)
+    dealing._share(left, regions, 1, taken, 1)
+    assert {k: n for k, n in taken.items() if n} == expected
