@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from statistics import fmean
 from types import MappingProxyType
 
@@ -25,6 +26,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.source_loops import LoopPart, SourceLoop
 from nvir.ir.function import Function
+from nvir.ir.loops import Loop
 from nvir.sm.body import BodyBlock, BodyLoop, MachineBody
 from nvir.sm.profile import Profile
 from nvir.tune.assembled import BUILT
@@ -48,6 +50,7 @@ class KernelLoop:
     accesses  the anchors access memory: only what does so in machine code counts
     own       of its instructions those in no loop in it
     rests     the loops that do what its copies leave
+    part      of an iteration that runs once more: what stands before an exit in its middle
     """
 
     name: str
@@ -60,6 +63,7 @@ class KernelLoop:
     accesses: bool
     own: frozenset[int]
     rests: Sequence[KernelLoop] = ()
+    part: float = 0.0
 
     def outer(self) -> Iterator[KernelLoop]:
         """The loops around it, the innermost first."""
@@ -76,7 +80,7 @@ class KernelLoop:
     @property
     def of_source(self) -> float:
         """Iterations of the source's loop that it and its rests run, on average."""
-        return self.copies * self.trips + sum(x.trips for x in self.rests)
+        return self.copies * (self.trips + self.part) + sum(x.trips for x in self.rests)
 
 
 def spread(trips: float) -> Sequence[int]:
@@ -118,12 +122,24 @@ def kernel_loops(
         found[name] = KernelLoop(
             name, found.get(str(loop.parent.header.name)) if loop.parent else None,
             counts, source, each, numbers, anchors or mine, bool(anchors), mine,
+            part=_once_more(loop, anchors),
         )
     for name, (group, part) in parts.items():
         if part.role == "main":
             found[name].rests = [found[str(x.loop.header.name)] for x in group.parts
                                  if x.role == "remainder"]
     return list(found.values())
+
+
+def _once_more(loop: Loop, anchors: AbstractSet[int]) -> float:
+    """Of the anchors of a loop with one exit, in its middle, those that run before the last test:
+    nvcc puts it so where its copies do not divide a known count."""
+    ends = {b for b, _ in loop.exits}
+    if len(ends) != 1 or ends & set(loop.latches) or not anchors:
+        return 0.0
+    (end,) = ends
+    before = {i.line for b in loop.blocks if b.dominates(end) for i in b}
+    return len(anchors & before) / len(anchors)
 
 
 @attrs.frozen(eq=False)
@@ -331,7 +347,7 @@ class Dealing:
             regions.setdefault(round(share), []).append((b, False))
         taken: defaultdict[int, float] = defaultdict(float)
         for count, often in Counter(loop.counts).items():
-            self._share(count - always / instances, regions, instances, taken, often)
+            self._share(count + loop.part - always / instances, regions, instances, taken, often)
         n = len(loop.counts)
         for members in regions.values():
             for key, is_loop in members:

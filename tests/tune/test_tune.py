@@ -774,3 +774,24 @@ def test_a_share_of_a_round_is_not_lost(left, regions, expected):
     taken: defaultdict[int, float] = defaultdict(float)
     dealing._share(left, regions, 1, taken, 1)
     assert {k: n for k, n in taken.items() if n} == expected
+
+
+@pytest.mark.parametrize(("middle", "part"), [("@%p1 bra OUT;", 2 / 3), ("", 0.0)])
+def test_what_stands_before_an_exit_in_the_middle_runs_once_more(middle: str, part: float):
+    """As nvcc's copies of a count that they do not divide: two of three loads run once more."""
+    load = "ld.global.f32 %f2, [%rd1]; add.f32 %f1, %f1, %f2;\n"
+    module = read_ptx(f""".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a) {{
+.reg .pred %p<3>; .reg .b32 %r<3>; .reg .f32 %f<3>; .reg .b64 %rd<2>;
+ld.param.u64 %rd1, [a]; mov.f32 %f1, 0f00000000; mov.u32 %r1, 0;
+L: {load * 2}setp.eq.s32 %p1, %r1, 9; {middle}
+{load}add.s32 %r1, %r1, 1; {"bra L;" if middle else "setp.ne.s32 %p2, %r1, 9; @%p2 bra L;"}
+OUT: st.global.f32 [%rd1], %f1; ret; }}
+""")
+    module = numbered(module, module.kernels)
+    module["k"].analyze_cfg()
+    (loop,) = kernel_loops(module["k"], {}, {"L": 9}, {})
+    assert loop.part == pytest.approx(part)
+    assert loop.of_source == pytest.approx(9 + part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from nvir.ir.errors import NvirError
@@ -9,6 +10,7 @@ from nvir.ptx import read_ptx
 from nvir.report.explain.trials import Trials
 from nvir.report.tuning.written import rounds, same_code, tried, turn
 from nvir.tune.candidates import Choices, LoopSetting
+from nvir.tune.judge import Cycles
 from nvir.tune.search import Judged, KernelTuning, Launches, Tuning
 from nvir.tune.weights import KernelLoop
 from tests.analysis.test_source_loops import HEAD, body
@@ -142,3 +144,23 @@ def test_code_is_the_same_but_for_places():
     assert not same_code(read_ptx(scaled()), read_ptx(scaled(step="2")))
     bounded = scaled().replace("u32 d)", "u32 d) .maxntid 64, 1, 1")
     assert not same_code(read_ptx(scaled()), read_ptx(bounded))
+
+
+@pytest.mark.parametrize(("alone", "full", "said"), [
+    (70.0, 100.0, True), (70.0, 101.5, False), (99.0, 100.0, False), (100.0, 90.0, True),
+    (104.0, 90.0, False),
+])
+def test_words_that_only_one_warp_gains_by_are_said(
+    alone: float, full: float, said: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """As the arrow stands at such a candidate."""
+    module = read_ptx(TEXT)
+    module["k"].analyze_cfg()
+    base, fast = judged(0, 1, 100.0), judged(1, 1, 90.0, settings=Choices((
+        ("LOOP", LoopSetting(4)),)))
+    k = KernelTuning("k", [], 256, True, [base, fast])
+    trials = Trials(module, "sm_80", SM_80, 0, "k.cu", ["for (;;)"] * 30, lambda x: module)
+    made = attrs.evolve(fast, cycles=Cycles(alone * base.cycles.one_warp / 100, full))
+    monkeypatch.setattr("nvir.report.tuning.written.as_written", lambda *_: {"k": made})
+    found = Tuning("sass", "sm_80", "l2", [k], 0)
+    assert bool(tried(found, trials, Launches())) == said

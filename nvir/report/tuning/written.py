@@ -74,13 +74,18 @@ def tried(found: Tuning, trials: Trials, request: Launches) -> dict[str, Written
                            parameter_names(trials.source, name))
             base = k.candidates[0]
             told = best[name].made if name in best else base
-            if made.spill_bytes <= base.spill_bytes and (
-                made.cycles.full * TIE <= told.cycles.full
-                and made.cycles.full * WORSE <= base.cycles.full
+            if made.spill_bytes <= base.spill_bytes and _gains(made, told, TIE) and (
+                _gains(made, base, WORSE)
                 and made.cycles.one_warp <= base.cycles.one_warp * WORSE
             ):
                 best[name] = WrittenAdvice(settings, texts, made)
     return best
+
+
+def _gains(made: Judged, other: Judged, by: float) -> bool:
+    """Whether one is faster at full occupancy, or about as fast there and faster of one warp."""
+    a, b = made.cycles, other.cycles
+    return a.full * by <= b.full or (a.full <= b.full * TIE and a.one_warp * by <= b.one_warp)
 
 
 def turn(
@@ -105,7 +110,7 @@ def turn(
 def _in_words(k: KernelTuning, module: Module) -> list[Choices]:
     """The candidates of a kernel that are faster and that CUDA has words for, the fastest first."""
     base, several = k.candidates[0], len(pointers(module[k.name])) > 1
-    gains = sorted((c for c in k.candidates[1:] if c.cycles.full * TIE <= base.cycles.full
+    gains = sorted((c for c in k.candidates[1:] if _gains(c, base, TIE)
                     and c.spill_bytes <= base.spill_bytes and c.blocks_per_sm),
                    key=lambda c: c.cycles.full)
     found = []
