@@ -50,12 +50,13 @@ class KernelLoop:
     accesses  the anchors access memory: only what does so in machine code counts
     own       of its instructions those in no loop in it
     rests     the loops that do what its copies leave
-    part      of an iteration that runs once more: what stands before an exit in its middle
+    part      of an iteration that runs once more than is known: what stands before an exit in its
+              middle
     """
 
     name: str
     parent: KernelLoop | None
-    counts: Sequence[int]
+    counts: Sequence[float]
     source: str
     copies: int
     numbers: frozenset[int]
@@ -110,25 +111,33 @@ def kernel_loops(
         mine = frozenset(i.line for i in own)
         anchors = frozenset(
             i.line for i in own if i.form.reads or i.form.writes or i.form.addresses)
-        each = parts[name][1].copies if name in parts else 1
-        counts: Sequence[int] = [n // each for n in ASSUMED]
-        source = "assumed"
+        each, rest = _copies(parts[name]) if name in parts else (1, False)
+        counts: Sequence[float] = [n // each if rest else n / each for n in ASSUMED]
+        source, part = "assumed", 0.0
         if name in given:
             counts, source = spread(given[name]), "given"
         elif name in known:
             counts, source = [max(1, known[name])], "known"
+            part = _once_more(loop, anchors)
         elif name in most:
             counts, source = range(most[name] + 1), "rest"
         found[name] = KernelLoop(
             name, found.get(str(loop.parent.header.name)) if loop.parent else None,
             counts, source, each, numbers, anchors or mine, bool(anchors), mine,
-            part=_once_more(loop, anchors),
+            part=part,
         )
-    for name, (group, part) in parts.items():
-        if part.role == "main":
+    for name, (group, one) in parts.items():
+        if one.role == "main":
             found[name].rests = [found[str(x.loop.header.name)] for x in group.parts
                                  if x.role == "remainder"]
     return list(found.values())
+
+
+def _copies(place: tuple[SourceLoop, LoopPart]) -> tuple[int, bool]:
+    """How many of the source's loop a loop has, and whether another does what they leave: if none,
+    each copy has an exit, and some of the copies run once more."""
+    group, part = place
+    return part.copies, any(x.role == "remainder" for x in group.parts)
 
 
 def _once_more(loop: Loop, anchors: AbstractSet[int]) -> float:

@@ -161,6 +161,7 @@ def test_branches_that_are_no_guards_stay():
     ("", "", "take the PTX"),
     (", .param .u64 b", "st.global.u32 [%rd2], %r;", "`__restrict__` on a and b"),
     (", .param .u64 b", "st.global.u64 [%rd1], %rd2;", "take the PTX"),  # b is a number
+    (", .param .b8 b[8]", "st.global.u32 [%rd2], %r;", "take the PTX"),  # of a structure
 ])
 def test_what_cannot_be_written_with_one_pointer_is_left_to_the_ptx(more, use, told):
     module = nvir.read_ptx(f""".version 8.0

@@ -14,8 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from nvir import gpu, print_ptx, read_ptx, sm
+from nvir.analysis.source_loops import LoopPart, SourceLoop
 from nvir.assembler.body import predicted_body
 from nvir.cli import main
+from nvir.ir.loops import natural_loops
 from nvir.report.tuning.advice import advice
 from nvir.report.tuning.measured import measure
 from nvir.report.tuning.table import tuning_json, tuning_lines
@@ -795,3 +797,18 @@ OUT: st.global.f32 [%rd1], %f1; ret; }}
     (loop,) = kernel_loops(module["k"], {}, {"L": 9}, {})
     assert loop.part == pytest.approx(part)
     assert loop.of_source == pytest.approx(9 + part)
+    (loop,) = kernel_loops(module["k"], {"L": 9.5}, {"L": 9}, {})  # who says it says all of it
+    assert loop.of_source == pytest.approx(9.5)
+
+
+@pytest.mark.parametrize(("rest", "trips"), [(True, 23.5), (False, 95.5 / 4)])
+def test_copies_without_a_rest_are_assumed_to_run_all_iterations(rest: bool, trips: float):
+    """Each copy has an exit then: nothing else does what a whole number of rounds leaves."""
+    module = read_ptx(UNKNOWN)
+    module["k"].analyze_cfg()
+    (loop,) = natural_loops(module["k"])
+    parts = [LoopPart(loop, 4, "main"), *[LoopPart(loop, 1, "remainder")] * rest]
+    group = SourceLoop((), tuple(parts))
+    name = str(loop.header.name)
+    (found,) = kernel_loops(module["k"], {}, {}, {}, {name: (group, parts[0])})
+    assert found.trips == pytest.approx(trips)

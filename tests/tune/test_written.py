@@ -39,12 +39,13 @@ def test_kernels_that_share_a_loop_say_one_thing_at_a_time(
     assert [name for name in left if left[name]] == [n for n in left if n not in first]
 
 
-@pytest.mark.parametrize(("source", "copies", "expected"), [
-    ("given", 1, {"LOOP": 64}), ("given", 4, {"LOOP": 16}),
-    ("assumed", 4, {}),  # as it then is again
+@pytest.mark.parametrize(("source", "n", "copies", "expected"), [
+    ("given", 64, 1, {"LOOP": 64}), ("given", 64, 4, {"LOOP": 16}),
+    ("given", 90, 4, {"LOOP": 22.5}),  # no loop does the rest
+    ("assumed", 64, 4, {}),  # as it then is again
 ])
 def test_a_loop_of_the_source_runs_as_often_in_other_code(
-    source: str, copies: int, expected: dict[str, float]
+    source: str, n: int, copies: int, expected: dict[str, float]
 ):
     def text(copies: int) -> str:
         load = "ld.global.f32 %f2, [%rd1]; add.f32 %f1, %f1, %f2;\n"
@@ -61,7 +62,7 @@ add.s32 %r1, %r1, {copies}; setp.lt.s32 %p1, %r1, {96 if copies > 1 else "%r2"};
 st.global.f32 [%rd1], %f1; ret; }}
 """
 
-    loop = KernelLoop("LOOP", None, [64], source, 1, *[frozenset[int]()] * 2, True, frozenset())
+    loop = KernelLoop("LOOP", None, [n], source, 1, *[frozenset[int]()] * 2, True, frozenset())
     k = KernelTuning("k", [loop], 256, True)
     assert rounds(k, read_ptx(text(1)), read_ptx(text(copies))) == expected
 

@@ -11,6 +11,7 @@ from nvir.analysis.places import SourceLines
 from nvir.analysis.source_loops import parts_by_header
 from nvir.ir.function import Function
 from nvir.ir.module import Module
+from nvir.ir.types import ScalarType
 from nvir.report.facts import has_bounds
 from nvir.tune.candidates import Choices, LoopSetting
 
@@ -95,13 +96,15 @@ def statements(module: Module, kernel: str) -> set[tuple[str, int]]:
 
 
 def pointers(kernel: Function) -> list[int]:
-    """The numbers, from 0, of the parameters that point to what the kernel accesses."""
+    """The numbers, from 0, of the parameters that point to what the kernel accesses; a structure
+    that has such a pointer is none."""
     if kernel.cfg_state != "fresh":
         kernel.analyze_cfg()
     accesses = Analyses.of(kernel).alias.accesses
     roots = {a.root for i in kernel.instructions() if i.form.reads or i.form.writes
              for a in accesses(i) if not a.space.startswith("param")}
-    return [n for n, p in enumerate(kernel.params) if p in roots]
+    return [n for n, p in enumerate(kernel.params)
+            if p in roots and isinstance(p.value_type, ScalarType)]
 
 
 def _named(kernel: Function, names: Sequence[str]) -> str:

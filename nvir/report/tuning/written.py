@@ -213,9 +213,14 @@ def rounds(k: KernelTuning, before: Module, changed: Module) -> dict[str, float]
     found: dict[str, float] = {}
     for place, parts in _parts(changed, k.name):
         most = max(copies for _, copies, _ in parts)
+        rest = any(role == "remainder" for *_, role in parts)
         for header, copies, role in parts if place in runs else ():
-            found[header] = dealt(runs[place], most)[1] if role == "remainder" else versions.get(
-                (place, copies), dealt(runs[place], copies)[0])
+            n = runs[place]
+            if role == "remainder":
+                found[header] = dealt(n, most)[1]
+            else:  # without a remainder some of the copies run once more
+                found[header] = versions.get(
+                    (place, copies), dealt(n, copies)[0] if rest else n / copies)
     return found
 
 
