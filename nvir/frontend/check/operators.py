@@ -301,19 +301,22 @@ class Operators(ExpressionBase):
             to = e.type
         if e.to_lvalue:
             self.expr(e.operand)
-            if e.kind not in ("base", "derived"):
-                e.kind = self.lvalue_kind(e, to)
+            e.kind = self.lvalue_kind(e, to)
             return to
         if isinstance(e.operand, tree.InitList):
             e.operand = check_initialiser(self, e.operand, to)[0]
-            e.kind = e.kind or "noop"
+            e.kind = "noop"
             return to
         whole = tree.is_void(to) or e.kind in ("decay", "function")  # checked before
         e.operand = self.expr(e.operand) if whole else self.value(e.operand)
         source = typed(e.operand)
-        e.kind = e.kind or cast_kind(source, to, is_null_constant(e.operand))
-        if e.kind is None:
+        kind = cast_kind(source, to, is_null_constant(e.operand))
+        if kind is None:
             raise Mistake(f"cannot cast '{tree.spell(source)}' to '{tree.spell(to)}'", e.place)
+        if e.kind not in (None, kind):  # of a tree that says it
+            raise Mistake(f"'{tree.spell(source)}' to '{tree.spell(to)}' is a cast of kind "
+                          f"'{kind}', not '{e.kind}'", e.place)
+        e.kind = kind
         return to
 
     def lvalue_kind(self, e: tree.Cast, to: tree.CType) -> str:
