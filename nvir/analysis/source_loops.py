@@ -383,7 +383,7 @@ def _tests(loop: Loop) -> int:
     for branch in last:
         here = [x for x in out if x.loc == branch.loc]
         alike = max((sum(v in bounds[x] for x in here) for v in bounds.get(branch, ())), default=0)
-        found = max(found, alike if alike > 1 else len(here) if branch.loc else 1)
+        found = max(found, alike or (len(here) if branch.loc else 1))
     return found
 
 

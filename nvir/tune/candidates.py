@@ -18,6 +18,7 @@ Cost    a copy of the kernel and a clean-up of it: about 8 µs an instruction.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 
@@ -25,7 +26,7 @@ import attrs
 
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import constant_of, trip_count
-from nvir.analysis.stepped import stepped_count
+from nvir.analysis.stepped import stepped_count, stepped_rounds
 from nvir.assembler.unroll.miscounts import miscount
 from nvir.ir.block import NOUNROLL, Block
 from nvir.ir.clone import clone_function
@@ -35,7 +36,7 @@ from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
 from nvir.ir.module import Module
 from nvir.ir.opcodes import OpKind
-from nvir.ir.values import Value
+from nvir.ir.values import SpecialRegister, Value
 from nvir.passes.context import Context
 from nvir.passes.knobs import Knobs
 from nvir.passes.loop.pipeline.expand import REST as LEFT
@@ -334,6 +335,28 @@ def known_trips(kernel: Function) -> dict[str, int]:
         count = trip.count if trip is not None else stepped_count(loop)
         if count is not None:
             found[str(loop.header.name)] = count
+    return found
+
+
+def block_trips(kernel: Function, threads: int) -> dict[str, tuple[int, Block]]:
+    """Of each loop whose count a block's threads tell, the iteration in which a block's first
+    thread leaves it, from 1, and by which of its blocks. Where a kernel asks for more than one
+    dimension, it has to say how many of the threads are in each."""
+    asked = {v.name for i in kernel.instructions() for v in i.operands
+             if isinstance(v, SpecialRegister)}
+    sizes = tuple(int(n) for n in kernel.directives.get("reqntid", kernel.directives.get(
+        "maxntid", ())))
+    shape = (*sizes, 1, 1)[:3] if math.prod(sizes) == threads and sizes else (threads, 1, 1)
+    if shape == (threads, 1, 1) and any(x.startswith(("%tid.", "%ntid.")) and x[-1] != "x"
+                                        for x in asked):
+        return {}
+    launch = {f"%ntid.{x}": n for x, n in zip("xyz", shape, strict=True)}
+    launch |= {f"%tid.{x}": 0 for x in "xyz"}
+    found = {}
+    for loop in Analyses.of(kernel).loops if asked & set(launch) else ():
+        left = stepped_rounds(loop, launch)
+        if left is not None:
+            found[str(loop.header.name)] = left
     return found
 
 

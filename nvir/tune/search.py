@@ -45,6 +45,7 @@ from nvir.tune.candidates import (
     Choices,
     LoopSetting,
     attempt,
+    block_trips,
     changed,
     clean,
     context,
@@ -292,8 +293,10 @@ class _Search:
         self.known, self.most = known_trips(kernel), most_trips(kernel)
         self.most |= {h: g.copies - 1 for h, (g, p) in parts.items() if p.role == "remainder"}
         threads = request.block or block_threads(kernel)
-        loops = kernel_loops(kernel, given, self.known, self.most, parts)
-        self.found = KernelTuning(name, loops, threads or ASSUMED_BLOCK, not threads)
+        block = threads or ASSUMED_BLOCK
+        loops = kernel_loops(
+            kernel, given, self.known, self.most, parts, block_trips(kernel, block))
+        self.found = KernelTuning(name, loops, block, not threads)
         self.ctx = context(module, profile)
         self.pending: dict[Choices, Function] = {}
         self.single: Mapping[int, int] | None = None

@@ -24,7 +24,9 @@ from types import MappingProxyType
 import attrs
 
 from nvir.analysis.analyses import Analyses
+from nvir.analysis.induction import comparison, constant_of
 from nvir.analysis.source_loops import LoopPart, SourceLoop
+from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop
 from nvir.sm.body import BodyBlock, BodyLoop, MachineBody
@@ -44,7 +46,8 @@ class KernelLoop:
     """A loop of the kernel as it is: its header's name, the loop around it, how often it runs.
 
     counts    of its iterations, equally often
-    source    where they come from: "given", "known", "rest" (none to so many) or "assumed"
+    source    where they come from: "given", "known", "block" (its threads tell), "rest" (none to
+              so many), "most" (one to so many) or "assumed"
     copies    of the source's loop in an iteration
     numbers   of all its instructions; `anchors` those by which copies of it are counted
     accesses  the anchors access memory: only what does so in machine code counts
@@ -99,9 +102,11 @@ def dealt(trips: float, copies: int) -> tuple[float, float]:
 def kernel_loops(
     kernel: Function, given: Mapping[str, float], known: Mapping[str, int],
     most: Mapping[str, int], parts: Parts = MappingProxyType({}),
+    by_block: Mapping[str, tuple[int, Block]] = MappingProxyType({}),
 ) -> list[KernelLoop]:
     """The loops of a kernel with numbered instructions, outer before inner; `most` iterations of
-    those that do what others leave, `parts` of loops of the source that they are."""
+    those that do what others leave, `parts` of loops of the source that they are, `by_block` where
+    those are left whose count a block's threads tell."""
     found: dict[str, KernelLoop] = {}
     for loop in Analyses.of(kernel).loops:
         name = str(loop.header.name)
@@ -121,6 +126,13 @@ def kernel_loops(
             part = _once_more(loop, anchors)
         elif name in most:
             counts, source = range(most[name] + 1), "rest"
+        elif name in by_block:
+            n, end = by_block[name]
+            counts, source = [n - (end not in loop.latches)], "block"
+            part = 0.0 if end in loop.latches else _part(loop, anchors, end)
+        elif bits := _shifted(loop):
+            every = range(1, int(bits * each) + 1)
+            counts, source = [n // each if rest else n / each for n in every], "most"
         found[name] = KernelLoop(
             name, found.get(str(loop.parent.header.name)) if loop.parent else None,
             counts, source, each, numbers, anchors or mine, bool(anchors), mine,
@@ -147,8 +159,28 @@ def _once_more(loop: Loop, anchors: AbstractSet[int]) -> float:
     if len(ends) != 1 or ends & set(loop.latches) or not anchors:
         return 0.0
     (end,) = ends
-    before = {i.line for b in loop.blocks if b.dominates(end) for i in b}
-    return len(anchors & before) / len(anchors)
+    return _part(loop, anchors, end)
+
+
+def _part(loop: Loop, anchors: AbstractSet[int], end: Block) -> float:
+    """The share of the anchors of a loop that run before it is left by one of its blocks."""
+    before = {i.line for b in loop.blocks if b.rpo_index <= end.rpo_index for i in b}
+    return len(anchors & before) / len(anchors) if anchors else 0.0
+
+
+def _shifted(loop: Loop) -> float:
+    """How many iterations it takes at most until a loop has shifted all bits out of a number whose
+    end it waits for; 0 of another loop."""
+    ends = [b.terminator for b, _ in loop.exits]
+    tests = [comparison(i.guard) for i in ends if i is not None and i.guard is not None]
+    zero = {v.definer for test in tests if test is not None and any(
+        constant_of(x) == 0 for x in test[0].operands) for v in test[0].operands}
+    for phi in loop.header if len(loop.latches) == 1 else ():
+        d = phi.arriving(loop.latches[0]).definer if phi.is_phi else None
+        by = constant_of(d.operands[1]) if d is not None and d.form.name == "shr" else None
+        if d is not None and by and d.operands[0] is phi and {phi, d} & zero:
+            return (d.type.bits or 0) / by
+    return 0.0
 
 
 @attrs.frozen(eq=False)
@@ -339,7 +371,7 @@ class Dealing:
         parent, n = loop.parent, 1
         holder = self.owner[around.header] if around is not None else None
         while parent is not None and parent is not holder:
-            n *= round(parent.trips)  # it is unrolled as a whole
+            n *= max(1, round(parent.trips))  # it is unrolled as a whole
             parent = parent.parent
         return n * (self.copies[around.header] if around is not None and parent else 1)
 

@@ -129,6 +129,14 @@ def test_a_constant_that_the_copies_share_and_tests_between_them() -> None:
     assert groups(f"A:\n.loc 1 21 5\n{half}{end}X:\n")[0].copies == 1
 
 
+def test_a_search_that_ends_early_in_one_copy_is_no_two() -> None:
+    """`for (; j < m; j++) if (a[j] != b[j]) break;` of one line, whose ways out have one place."""
+    loads = "ld.global.u32 %r3, [%rd1]; ld.global.u32 %r4, [%rd2];\n"
+    leave = "setp.ne.s32 %p2, %r3, %r4; @%p2 bra X;\n"
+    end = "add.s32 %r1, %r1, 1; setp.lt.s32 %p1, %r1, %r2; @%p1 bra A;\n"
+    assert groups(f"A:\n.loc 1 20 3\n{loads}{leave}{end}X:\n")[0].copies == 1
+
+
 @pytest.mark.parametrize(("places", "pragma", "bound", "copies"), [
     (True, "", "%r2", 2), (False, "nounroll", "%r2", 2),
     (False, "", "%r2", 1),  # it may have been written so

@@ -8,7 +8,7 @@ import pytest
 from nvir.ir.errors import NvirError
 from nvir.ptx import read_ptx
 from nvir.report.explain.trials import Trials
-from nvir.report.tuning.written import rounds, same_code, tried, turn
+from nvir.report.tuning.written import rounds, same_code, sharing, tried, turn
 from nvir.tune.candidates import Choices, LoopSetting
 from nvir.tune.judge import Cycles
 from nvir.tune.search import Judged, KernelTuning, Launches, Tuning
@@ -105,7 +105,7 @@ def test_a_round_that_ptxas_does_not_end_says_nothing(
 @pytest.mark.parametrize(("store", "winner", "expected"), [
     ("%rd1", None, ["apart"]),
     ("%rd1", LoopSetting(4), ["apart", "apart, 4"]),
-    ("%rd1", LoopSetting(4, apart=True), []),  # which is tried as a winner
+    ("%rd1", LoopSetting(4, apart=True), ["apart"]),  # a winner has it with its words
     ("%rd2", None, []),  # what is loaded is of the same operand
 ])
 def test_restrict_is_tried_where_one_pointer_is_stored_by_and_another_loaded_by(
@@ -165,3 +165,59 @@ def test_words_that_only_one_warp_gains_by_are_said(
     monkeypatch.setattr("nvir.report.tuning.written.as_written", lambda *_: {"k": made})
     found = Tuning("sass", "sm_80", "l2", [k], 0)
     assert bool(tried(found, trials, Launches())) == said
+
+
+@pytest.mark.parametrize(("line", "theirs", "said"), [
+    (17, 100.0, ["k", "other"]), (17, 104.0, []),  # the other loses
+    (30, 104.0, ["k"]),  # another line
+])
+def test_what_is_said_of_a_line_is_said_of_all_kernels_that_have_it(
+    line: int, theirs: float, said: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    module = read_ptx(TEXT + OTHER.replace(".loc 1 17", f".loc 1 {line}"))
+    for f in module.functions:
+        f.analyze_cfg()
+    fast = judged(1, 1, 90.0, settings=Choices((("LOOP", LoopSetting(4)),)))
+    base = judged(0, 1, 100.0)
+    kernels = [KernelTuning("k", [], 256, True, [base, fast]),
+               KernelTuning("other", [], 256, True, [base])]
+    groups = [[k.name for k in g] for g in sharing(kernels, module)]
+    assert groups == ([["k", "other"]] if line == 17 else [["k"], ["other"]])
+    trials = Trials(module, "sm_80", SM_80, 0, "k.cu", ["for (;;)"] * 30, lambda x: module)
+    made = {"k": fast, "other": judged(0, 1, theirs)}
+    monkeypatch.setattr("nvir.report.tuning.written.as_written",
+                        lambda some, *_: {k.name: made[k.name] for k in some})
+    found = tried(Tuning("sass", "sm_80", "l2", kernels, 0), trials, Launches())
+    assert list(found) == said
+    assert all(x.texts == ["#pragma unroll 4 at k.cu:17"] for x in found.values())
+
+
+@pytest.mark.parametrize(("source", "factors", "said"), [
+    ("assumed", {"unroll 8": 90.0, "unroll 16": 80.0}, "16"),
+    ("assumed", {"unroll 8": 90.0, "unroll 16": 90.0}, "8"),
+    ("assumed", {"unroll 8": 98.0, "unroll 16": 80.0}, ""),  # nobody asked for sixteen
+    ("rest", {"unroll 8": 90.0}, ""),  # it has no more than three
+])
+def test_more_copies_are_tried_of_the_loop_that_takes_most(
+    source: str, factors: dict[str, float], said: str, monkeypatch: pytest.MonkeyPatch
+):
+    """No candidate gains by what is done to the PTX."""
+    module, asked = read_ptx(TEXT), []
+    module["k"].analyze_cfg()
+    none = frozenset[int]()
+    counts = range(4) if source == "rest" else [95.5]
+    loop = KernelLoop("LOOP", None, counts, source, 1, none, none, True, none)
+    base = attrs.evolve(judged(0, 1, 100.0), loops={"LOOP": 90.0})
+    k = KernelTuning("k", [loop], 256, True, [base])
+
+    def compiled(lines: list[str]) -> object:
+        asked.append(next(x for x in factors if any(f'"{x}"' in line for line in lines)))
+        return module
+
+    trials = Trials(module, "sm_80", SM_80, 0, "k.cu", ["for (;;)"] * 30, compiled)
+    monkeypatch.setattr("nvir.report.tuning.written.as_written",
+                        lambda *_: {"k": judged(1, 1, factors[asked[-1]])})
+    found = tried(Tuning("sass", "sm_80", "l2", [k], 0), trials, Launches())
+    assert [x.texts for x in found.values()] == (
+        [[f"#pragma unroll {said} at k.cu:17"]] if said else [])
+    assert len(asked) == len(set(asked))

@@ -171,12 +171,16 @@ def with_pragma(lines: Sequence[str], line: int, pragma: str) -> Lines | None:
     return out if pragma or out != list(lines) else None
 
 
+def bare_name(kernel: str) -> str:
+    """A kernel's name in its head in the source: that of its template."""
+    return re.sub(r"<.*>", "", spoken(kernel)).rsplit("::", 1)[-1]
+
+
 def _head(lines: Sequence[str], kernel: str) -> tuple[str, re.Match[str] | None]:
     """The text of a source, and where a kernel's head is: what stands before its name, its
     parameters."""
-    bare = re.sub(r"<.*>", "", spoken(kernel)).rsplit("::", 1)[-1]
     text = "\n".join(lines)
-    head = rf"__global__([^;{{}}]*?)\b{re.escape(bare)}\s*\(([^()]*)\)\s*\{{"
+    head = rf"__global__([^;{{}}]*?)\b{re.escape(bare_name(kernel))}\s*\(([^()]*)\)\s*\{{"
     return text, re.search(head, text)
 
 

@@ -59,8 +59,8 @@ def _kernel_json(
     return {
         "name": k.name, "chosen": k.chosen,
         "block": k.block, "block_assumed": k.block_assumed,
-        "loops": [{"header": x.name, "trips": x.trips, "copies": x.copies, "source": x.source}
-                  for x in k.loops],
+        "loops": [{"header": x.name, "trips": x.trips + x.part, "copies": x.copies,
+                   "source": x.source} for x in k.loops],
         "advice": [] if said is None else list(said.texts),
         "advised": None if sure is None else sure.candidate.id,
         "promised": None if said is None else _figures_json(said.made),
@@ -150,7 +150,7 @@ def _to_write(
 
 def _held_for(k: KernelTuning) -> str:
     """For how many iterations of the source's loops the figures of nvcc's code are."""
-    some = ", ".join(f"{x.of_source:g} of {x.name}" for x in k.loops if x.source != "rest")
+    some = ", ".join(f"{x.of_source:.4g} of {x.name}" for x in k.loops if x.source != "rest")
     return f"  (for as many iterations of the source's loops: {some})"
 
 
@@ -168,15 +168,16 @@ def _said(k: KernelTuning) -> Iterator[str]:
     assumed = " (assumed; --block says it)" if k.block_assumed else ""
     yield f"{k.block} threads a block{assumed}"
     for x in k.loops:
-        if x.source == "rest":
-            yield f"loop {x.name}: {x.counts[0]} to {x.counts[-1]} iterations"
+        if x.source in ("rest", "most"):
+            yield f"loop {x.name}: {x.counts[0]:g} to {x.counts[-1]:g} iterations"
         else:
-            how = x.source
+            how = f"for {k.block} threads a block" if x.source == "block" else x.source
             if how == "assumed":
                 how += f", the mean of {ASSUMED[0]} to {ASSUMED[-1]}"
                 how += f" over {x.copies}" * (x.copies > 1) + "; --trip says it"
             copies = f" of {x.copies} copies" * (x.copies > 1)
-            yield f"loop {x.name}: {x.trips:g} iterations{copies} ({how})"
+            n = f"{x.trips + x.part:.4g}"
+            yield f"loop {x.name}: {n} iteration{'s' * (n != '1')}{copies} ({how})"
 
 
 def _matters(c: Judged, k: KernelTuning) -> bool:

@@ -2,18 +2,24 @@
 
 What is done to PTX and what nvcc makes of the same wish in the source are not the same code: it
 unrolls before it optimises, and knows more of pointers. So candidates that CUDA has words for are
-put into the source, compiled, and judged as the others are; what is said is the best of them. So is
-`__restrict__`, of loops too for which no test in front of them could tell operands apart.
+put into the source, compiled, and judged as the others are. So is `__restrict__`, of loops too for
+which no test in front of them could tell operands apart; and more copies of the loop that takes
+most, by the best so far. What is said is the best of all of it, and of what is as good the first.
 
-Cost    a call of nvcc and of ptxas for each of ROUNDS, and of PROMISED where pointers may overlap
+Kernels with a loop of one line of the source, as instances of a template, are judged together: what
+is written there changes all of them.
+
+Cost    a call of nvcc and of ptxas for each of ROUNDS, and of FURTHER
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from statistics import geometric_mean
 
 import attrs
+import networkx as nx
 
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.places import SourceLines
@@ -24,67 +30,178 @@ from nvir.ir.module import Module
 from nvir.report.explain.trials import (
     Lines,
     Trials,
+    bare_name,
     parameter_names,
     with_attribute,
     with_pragma,
     with_restrict,
 )
-from nvir.report.tuning.advice import advice, bounds_text, pointers, pragmas, statements
+from nvir.report.tuning.advice import (
+    bounds_text,
+    changes,
+    copies_of,
+    pointers,
+    pragmas,
+    statements,
+)
 from nvir.tune.candidates import Choices, LoopSetting
+from nvir.tune.judge import Cycles
 from nvir.tune.search import TIE, WORSE, Judged, KernelTuning, Launches, Tuning, tune
 from nvir.tune.weights import dealt
 
-ROUNDS = 3  # of nvcc for the winners of a file
-PROMISED = 2  # more for `__restrict__`: alone and with the words of a winner
+ROUNDS = 4  # of nvcc for what a file's kernels are known to gain by
+FURTHER = 2  # more, with twice as many copies of the loop that takes most
+SHARE = 0.1  # of a kernel's cycles that this loop takes
+COPIES = 8  # of a loop, from which on this is tried
+AS_IT_IS = Cycles(1.0, 1.0)
 
 
 @attrs.frozen(eq=False)
 class WrittenAdvice:
     """What to write in CUDA for a kernel, and what nvcc and ptxas make of that."""
 
-    settings: Choices
     texts: Sequence[str]
     made: Judged
+
+
+@attrs.frozen(eq=False)
+class Round:
+    """What was put into the source, kernel by kernel, and what kernels came to."""
+
+    wanted: Mapping[str, Choices]
+    made: Mapping[str, Judged]
 
 
 def tried(found: Tuning, trials: Trials, request: Launches) -> dict[str, WrittenAdvice]:
     """The best of what CUDA has words for, as nvcc compiles it, for each kernel that gains by it.
 
-    Each round puts a candidate of every kernel into the source, the fastest first, as long as none
-    asks for something else in a loop that instances of a template share.
+    Each round puts a candidate of every kernel into the source, as long as none asks for something
+    else in a loop that they share.
     """
-    best: dict[str, WrittenAdvice] = {}
-    winners = {k.name: _in_words(k, trials.module) for k in found.kernels}
-    promised = {k.name: _promised(k, trials.module, winners[k.name]) for k in found.kernels}
-    left = {name: [*promised[name], *some] for name, some in winners.items()}
-    turns = ROUNDS + PROMISED * any(promised.values())
-    for _ in range(turns if trials.recompile is not None else 0):
-        some = turn(found.kernels, trials.module, left)
-        lines, taken = written(trials, some.values())
-        changed = trials.recompile(lines) if taken and trials.recompile is not None else None
-        if changed is None:
+    module = trials.module
+    groups = sharing(found.kernels, module)
+    done: list[Round] = []
+    best: dict[str, Round] = {}
+    left = {k.name: _first(k, module) for k in found.kernels}
+    further = 0
+    for _ in range(ROUNDS + FURTHER if trials.recompile is not None else 0):
+        if further or len(done) == ROUNDS or not any(left.values()):
+            left = {k.name: _further(k, module, best.get(k.name), done) for k in found.kernels}
+            further += 1
+        if further > FURTHER or not any(left.values()):
+            break
+        one = _round(groups, left, trials, request)
+        done += [one] if one is not None else []
+        for group in groups:
+            leading = _best(group, done)
+            best |= dict.fromkeys((k.name for k in group), leading) if leading else {}
+    return {
+        k.name: WrittenAdvice(_texts(k, group, best[k.name], trials), best[k.name].made[k.name])
+        for group in groups for k in group if k.name in best
+    }
+
+
+def sharing(kernels: Sequence[KernelTuning], module: Module) -> list[list[KernelTuning]]:
+    """The kernels in groups, in their order, that a change of one line of the source may change:
+    those with a loop of the same line, and the instances of a template."""
+    graph: nx.Graph[Hashable] = nx.Graph()
+    for n, k in enumerate(kernels):
+        graph.add_node(n)
+        graph.add_edges_from((n, x) for x in [*statements(module, k.name), bare_name(k.name)])
+    return [[kernels[n] for n in sorted(x for x in group if isinstance(x, int))]
+            for group in nx.connected_components(graph)]
+
+
+def _round(
+    groups: Sequence[Sequence[KernelTuning]], left: dict[str, list[Choices]], trials: Trials,
+    request: Launches,
+) -> Round | None:
+    """What comes of the next candidates; None where they cannot be written, or nvcc or ptxas
+    refuses them or does not end in time."""
+    some = turn([k for group in groups for k in group], trials.module, left)
+    lines, taken = written(trials, some.values())
+    changed = trials.recompile(lines) if taken and trials.recompile is not None else None
+    if changed is None:
+        return None
+    wanted = {k.name: some[k.name][1] for k in taken}
+    kernels = [k for group in groups if any(k.name in wanted for k in group) for k in group]
+    try:
+        return Round(wanted, as_written(kernels, changed, trials, request))
+    except NvirError:
+        return None
+
+
+def _best(group: Sequence[KernelTuning], done: Sequence[Round]) -> Round | None:
+    """The round by which kernels gain most together and none of them loses."""
+    best, told = None, AS_IT_IS
+    for one in done:
+        if not any(k.name in one.wanted for k in group):
             continue
-        try:
-            judged = as_written(taken, changed, trials, request)
-        except NvirError:  # ptxas refuses it, or does not end in time
-            continue
-        for name, made in judged.items():
-            k, settings = some[name]
-            texts = advice(trials.module, name, settings, k.block,
-                           parameter_names(trials.source, name))
-            base = k.candidates[0]
-            told = best[name].made if name in best else base
-            if made.spill_bytes <= base.spill_bytes and _gains(made, told, TIE) and (
-                _gains(made, base, WORSE)
-                and made.cycles.one_warp <= base.cycles.one_warp * WORSE
-            ):
-                best[name] = WrittenAdvice(settings, texts, made)
+        pairs = [(one.made[k.name], k.candidates[0]) for k in group]
+        times = [Cycles(_ratio(a.cycles.one_warp, b.cycles.one_warp),
+                        _ratio(a.cycles.full, b.cycles.full)) for a, b in pairs]
+        mean = Cycles(geometric_mean(t.one_warp for t in times),
+                      geometric_mean(t.full for t in times))
+        if all(a.spill_bytes <= b.spill_bytes for a, b in pairs) and (
+            max(max(t) for t in times) <= WORSE
+            and _gains(mean, told, TIE) and _gains(mean, AS_IT_IS, WORSE)
+        ):
+            best, told = one, mean
     return best
 
 
-def _gains(made: Judged, other: Judged, by: float) -> bool:
+def _ratio(a: float, b: float) -> float:
+    return a / b if a and b else 1.0
+
+
+def _texts(
+    k: KernelTuning, group: Sequence[KernelTuning], best: Round, trials: Trials
+) -> list[str]:
+    """What to write for a kernel: its own, or what others of its group have there."""
+    mine = statements(trials.module, k.name)
+    some = [k] if k.name in best.wanted else [x for x in group if x.name in best.wanted]
+    found = [c for x in some for c in changes(
+        trials.module, x.name, best.wanted[x.name], x.block, parameter_names(trials.source, x.name)
+    ) if x is k or ((c.file, c.line) in mine if c.line else bare_name(x.name) == bare_name(k.name))]
+    return list(dict.fromkeys(map(str, found)))
+
+
+def _first(k: KernelTuning, module: Module) -> list[Choices]:
+    """`__restrict__` alone where it may help, the fastest candidates that CUDA has words for, and
+    both together."""
+    winners = _in_words(k, module)
+    promised = _promised(k, module, winners)
+    return [*promised[:1], *winners[:1], *promised[1:], *winners[1:]]
+
+
+def _further(
+    k: KernelTuning, module: Module, best: Round | None, done: Sequence[Round]
+) -> list[Choices]:
+    """The best so far with more copies of the loop that takes most, where a count leaves room."""
+    if best is not None and k.name not in best.wanted:
+        return []
+    settings = best.wanted[k.name] if best is not None else Choices(())
+    copies = copies_of(module, k.name)
+    base = k.candidates[0]
+    inner = {x.parent.name for x in k.loops if x.parent is not None}
+    some = [x for x in k.loops if x.name not in inner and copies.get(x.name)]
+    loop = max(some, key=lambda x: base.loops.get(x.name, 0.0), default=None)
+    if loop is None or base.loops.get(loop.name, 0.0) < SHARE * base.cycles.full:
+        return []
+    others = dict(settings.loops)
+    setting = others.get(loop.name, LoopSetting())
+    n = copies[loop.name]
+    now = n * (1 if setting.unroll is None else setting.unroll)
+    wanted = max(COPIES, 2 * now)
+    if not now or wanted > loop.of_source or wanted % n:
+        return []
+    others[loop.name] = attrs.evolve(setting, unroll=wanted // n)
+    made = attrs.evolve(settings, loops=tuple(others.items()))
+    return [] if any(x.wanted.get(k.name) == made for x in done) else [made]
+
+
+def _gains(a: Cycles, b: Cycles, by: float) -> bool:
     """Whether one is faster at full occupancy, or about as fast there and faster of one warp."""
-    a, b = made.cycles, other.cycles
     return a.full * by <= b.full or (a.full <= b.full * TIE and a.one_warp * by <= b.one_warp)
 
 
@@ -110,7 +227,7 @@ def turn(
 def _in_words(k: KernelTuning, module: Module) -> list[Choices]:
     """The candidates of a kernel that are faster and that CUDA has words for, the fastest first."""
     base, several = k.candidates[0], len(pointers(module[k.name])) > 1
-    gains = sorted((c for c in k.candidates[1:] if _gains(c, base, TIE)
+    gains = sorted((c for c in k.candidates[1:] if _gains(c.cycles, base.cycles, TIE)
                     and c.spill_bytes <= base.spill_bytes and c.blocks_per_sm),
                    key=lambda c: c.cycles.full)
     found = []
@@ -124,10 +241,8 @@ def _in_words(k: KernelTuning, module: Module) -> list[Choices]:
 
 
 def _promised(k: KernelTuning, module: Module, winners: Sequence[Choices]) -> list[Choices]:
-    """`__restrict__` alone and with the fastest of the others, where a loop stores by one pointer
-    and loads by another, and none of the winners asks for it."""
-    if any(s.apart for settings in winners for _, s in settings.loops):
-        return []
+    """`__restrict__` alone, and with the fastest of the others if none of them asks for it, where a
+    loop stores by one pointer and loads by another."""
     function = module[k.name]
     alias = Analyses.of(function).alias
     for loop in Analyses.of(function).loops if len(pointers(function)) > 1 else ():
@@ -141,7 +256,8 @@ def _promised(k: KernelTuning, module: Module, winners: Sequence[Choices]) -> li
             alone = Choices(((header, LoopSetting(apart=True)),))
             others[header] = attrs.evolve(others.get(header, LoopSetting()), apart=True)
             both = Choices(tuple(others.items()), winners[0].launch if winners else None)
-            return [alone, *[both] * bool(winners)]
+            said = any(s.apart for settings in winners for _, s in settings.loops)
+            return [alone, *[both] * bool(winners and not said)]
     return []
 
 

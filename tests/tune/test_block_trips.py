@@ -1,0 +1,72 @@
+"""Counts that the threads of a block tell, and those that the bits of a number limit."""
+
+from __future__ import annotations
+
+import pytest
+
+from nvir import read_ptx
+from nvir.tune.search import Launches, tune
+from nvir.tune.weights import KernelLoop
+from tests.tune.test_tune import SM_80
+
+HALVING = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a)
+{
+  .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [a];
+  ld.global.u32 %r5, [%rd1];
+  mov.u32 %r2, START;
+  shr.u32 %r3, %r2, 1;
+  mov.u32 %r1, 0;
+L:
+  ld.volatile.global.u32 %r4, [%rd1+4];
+  add.s32 %r1, %r1, %r4;
+  shr.u32 %r3, %r3, 1;
+  setp.ne.s32 %p1, %r3, 0;
+  @%p1 bra L;
+  st.global.u32 [%rd1], %r1;
+  ret;
+}
+"""
+
+
+def only_loop(text: str, block: int | None = None) -> KernelLoop:
+    module = read_ptx(text)
+    found = tune(module, SM_80, "sm_80", Launches(block), judge="model")
+    (loop,) = found.kernels[0].loops
+    return loop
+
+
+@pytest.mark.parametrize(("changes", "block", "source", "trips"), [
+    ({}, 256, "block", 8), ({}, 1024, "block", 10),
+    ({}, None, "block", 8),  # of 256, which are assumed
+    ({".u64 a)": ".u64 a) .maxntid 64, 1, 1"}, None, "block", 6),
+    ({".u64 a)": ".u64 a) .maxntid 32, 8, 1"}, None, "block", 5),
+    ({"add.s32 %r1, %r1, %r4": "mov.u32 %r1, %tid.y"}, 256, "most", 16.5),  # 256 of which shape?
+    ({"%ntid.x": "%r5"}, 256, "most", 16.5),  # of what is loaded
+    ({"%ntid.x": "%r5", "%r3, %r3, 1": "%r3, %r3, 4"}, 256, "most", 4.5),
+    ({"%ntid.x": "%r5", "ne.s32 %p1, %r3, 0": "ne.s32 %p1, %r4, 0"}, 256, "assumed", 95.5),
+    ({"%ntid.x": "1024"}, 256, "known", 10),
+])
+def test_what_a_loop_is_taken_to_run(
+    changes: dict[str, str], block: int | None, source: str, trips: float
+):
+    text = HALVING.replace("START", "%ntid.x")
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    loop = only_loop(text, block)
+    assert (loop.source, loop.trips) == (source, trips)
+
+
+def test_a_stride_of_a_block_tells_the_rounds_of_its_first_thread():
+    """`for (i = threadIdx.x; i < 1000; i += blockDim.x)`."""
+    text = HALVING.replace("START", "%ntid.x").replace("shr.u32 %r3, %r2, 1", "mov.u32 %r3, %tid.x")
+    text = text.replace("shr.u32 %r3, %r3, 1", "add.s32 %r3, %r3, %r2").replace(
+        "ne.s32 %p1, %r3, 0", "lt.s32 %p1, %r3, 1000")
+    assert (only_loop(text, 128).source, only_loop(text, 128).trips) == ("block", 8)
+    loop = only_loop(text.replace("%r3, 1000", "%r3, 999999"), 128)
+    assert loop.source == "assumed"  # after more than it is carried out for
