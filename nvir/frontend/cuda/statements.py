@@ -255,7 +255,7 @@ class StatementReader(Base):
                 where = 0 if at < header[0] else 1 if at < header[1] else 2
             parts[where].append(k)
         if len(parts[0]) > 1 or len(parts[2]) > 1:  # of a header that clang has mended
-            raise self.unsupported("a 'for' whose initial and next expressions are not told apart", c)
+            raise self.unsupported("a 'for' without a clear end of its parts", c)
         one = [p[0] if len(p) == 1 else p or None for p in parts]
         return one[0], one[1], one[2], body
 
