@@ -11,6 +11,7 @@ The assembler optimises, too: what it does well (scheduling, allocation, most lo
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -217,7 +218,7 @@ def _wants_headers(given: Source) -> bool:
 
     own = Own(given.text, given.name, [f"-I{folder}" for folder in given.include])
     real = [*header_folders(), *own.cuda]
-    return any(not (HEADERS / name).is_file() and any((f / name).is_file() for f in real)
+    return any(not os.path.isfile(HEADERS / name) and any(os.path.isfile(f / name) for f in real)
                for name in own.named)
 
 

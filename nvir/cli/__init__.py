@@ -108,8 +108,9 @@ class _Lazy(click.Group):
             with _ended_as_interrupted():
                 return super().main(*args, **kw)
         except OSError as e:
-            if e.filename is not None:
-                raise
+            if e.filename is not None:  # of the machine: no room, or a folder that is gone
+                name = os.fsdecode(e.filename) if isinstance(e.filename, bytes) else e.filename
+                sys.exit(f"error: {name}: {e.strerror or e}")
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nor is it tried again at the end
             sys.exit(f"error: standard output: {e.strerror}")
         except MemoryError:

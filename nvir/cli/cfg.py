@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 
 import click
 
@@ -12,6 +11,7 @@ from nvir.cli.common import (
     chosen_functions,
     kernel_option,
     listed,
+    made_folder,
     output_option,
     read_module,
     reports_errors,
@@ -52,7 +52,7 @@ def command(
     if loop is not None:
         functions = [f for f in functions if any(b.name == loop for b in f.blocks)] or functions
     if output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output)):
-        Path(output).mkdir(parents=True, exist_ok=True)
+        made_folder(output)
         for f in functions:
             name = re.sub(r"[^\w.$-]", "_", str(f.name))[:200]
             picture = svg(module_dot(module, [f], max_lines=max_lines, loop=loop))

@@ -150,6 +150,15 @@ def page_width(output: str | None) -> int:
     return min(max(shutil.get_terminal_size((WIDEST, 24)).columns, NARROWEST), WIDEST)
 
 
+def made_folder(path: str) -> Path:
+    """A folder, made with those around it where it is not there."""
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as e:
+        raise NvirError(f"{path}: {e.strerror or e}") from None
+    return Path(path)
+
+
 def write_bytes(path: str, data: bytes) -> None:
     """Write a file whole, or to standard output, as `write_output` does."""
     if path == STDIO:
@@ -159,7 +168,7 @@ def write_bytes(path: str, data: bytes) -> None:
         raise NvirError(f"{path}: names a folder, not a file")
     target = Path(os.path.realpath(path))
     try:
-        if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+        if os.path.exists(target) and not stat.S_ISREG(target.stat().st_mode):
             target.write_bytes(data)  # a device or a pipe has nothing to rename
             return
         _write_aside(target, data)
@@ -170,7 +179,7 @@ def write_bytes(path: str, data: bytes) -> None:
 def _write_aside(target: Path, data: bytes) -> None:
     import tempfile
 
-    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+    mode = target.stat().st_mode & 0o777 if os.path.exists(target) else 0o666 & ~_umask()
     handle, aside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as f:

@@ -14,6 +14,7 @@ from nvir.cli.common import (
     knob_option,
     knobs_of,
     known_arch,
+    made_folder,
     output_option,
     policy_option,
     reports_errors,
@@ -394,11 +395,7 @@ def _keep(folder: str, stem: str, stages: dict[str, str | bytes]) -> None:
     names = {"tree": "tree.json", "nvvm": "1.nvvm.nvir", "ll": "1.nvvm.ll",
              "optimised": "2.optimised.nvir", "ori": "3.ori.nvir", "ptx": "ptx",
              "cubin": "cubin"}
-    place = Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as e:
-        raise NvirError(f"{folder}: {e.strerror or e}") from None
+    place = made_folder(folder)
     for stage, made in stages.items():
         path = str(place / f"{stem}.{names[stage]}")
         if isinstance(made, bytes):

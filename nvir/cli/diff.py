@@ -219,7 +219,7 @@ def _pairs(before: Path, after: Path) -> Iterator[tuple[str, str, str]]:
 
     old, new = (
         {p.relative_to(top).as_posix(): str(p) for p in top.rglob("*")
-         if p.suffix in SUFFIXES and p.is_file()} for top in (before, after)
+         if p.suffix in SUFFIXES and os.path.isfile(p)} for top in (before, after)
     )
     for name in sorted({*old, *new}):
         yield old.get(name, ""), new.get(name, ""), name

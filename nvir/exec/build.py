@@ -47,7 +47,7 @@ def library(cache: Path | None = None) -> Path:
     except ToolError as e:
         raise NvirError(str(e)) from None
     folder = base / f"exec-{hashlib.sha256(text + os.uname().machine.encode()).hexdigest()[:16]}"
-    if not (folder / LIBRARY).is_file():
+    if not os.path.isfile(folder / LIBRARY):
         made = Path(tempfile.mkdtemp(dir=base))
         try:
             _compile(compiler, made)

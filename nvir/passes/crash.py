@@ -45,7 +45,7 @@ def save_crash(
 
 def _keep_latest(parent: Path) -> None:
     """Remove what older crashes left: a loop that fails a thousand times fills no disk."""
-    found = [p for p in parent.glob(f"{PREFIX}*") if p.is_dir() and not p.is_symlink()]
+    found = [p for p in parent.glob(f"{PREFIX}*") if os.path.isdir(p) and not p.is_symlink()]
     for old in sorted(found, key=lambda p: p.stat().st_mtime_ns)[:-KEPT]:
         shutil.rmtree(old, ignore_errors=True)
 

@@ -113,7 +113,7 @@ def files_in(path: Path, suffixes: Sequence[str] = SUFFIXES) -> list[Path]:
         return [path]
     if not os.path.isdir(path):
         raise NvirError(f"{path}: no such file or folder")
-    found = sorted(p for p in path.rglob("*") if p.suffix in suffixes and p.is_file())
+    found = sorted(p for p in path.rglob("*") if p.suffix in suffixes and os.path.isfile(p))
     if not found:
         raise NvirError(f"{path} holds no file that ends in {', '.join(suffixes)}")
     return found

@@ -190,7 +190,7 @@ def _told(command: list[str], given: str, text: str, name: str, timeout: float) 
         source, output = place / "source.cu", place / "output.ll"
         source.write_bytes(given.encode("utf-8", "surrogateescape"))
         done = run([*command, source, "-o", output], cwd=Path.cwd(), timeout=timeout, memory=MEMORY)
-        ok = done.returncode == 0 and output.is_file()
+        ok = done.returncode == 0 and os.path.isfile(output)
         made = output.read_text("utf-8", "replace") if ok else None
     listed = frozenset(path for _, path in entered(done.stderr)) if "-H" in command else frozenset()
     told = [Diagnostic(m[5], m[1], int(m[2]), int(m[3]), _line(m[1], int(m[2]), name, text), m[4])

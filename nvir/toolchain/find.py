@@ -55,8 +55,9 @@ def header_folders() -> list[Path]:
     the libraries, from wheels and toolkits; [] where there is no runtime's."""
     roots = [*_wheel_roots(), *_toolkit_roots(), _USUAL]
     found = [folder for root in roots for folder in (root / "include", root / "include" / "cccl")
-             if folder.is_dir()]
-    runtime = [f for f in found if (f / "cuda_runtime.h").is_file() and (f / "crt").is_dir()]
+             if os.path.isdir(folder)]
+    runtime = [f for f in found
+               if os.path.isfile(f / "cuda_runtime.h") and os.path.isdir(f / "crt")]
     return [*runtime[:1], *(f for f in found if f != runtime[0])] if runtime else []
 
 
@@ -78,7 +79,7 @@ def _clang() -> Path | None:
     named = os.environ.get("NVIR_CLANG")
     zig = None if named else importlib.util.find_spec("ziglang")
     for place in (zig.submodule_search_locations or ()) if zig and clang_headers() else ():
-        if (program := Path(place) / "zig").is_file():
+        if os.path.isfile(program := Path(place) / "zig"):
             return program
     return next((Path(p) for name in ([named] if named else _CLANGS)
                  if (p := shutil.which(name))), None)
@@ -114,7 +115,7 @@ def _programs(tool: str) -> Iterator[Path]:
 def _executables(root: Path, tool: str) -> Iterator[Path]:
     for folder in _PROGRAM_FOLDERS:
         path = root / folder / tool
-        if path.is_file() and os.access(path, os.X_OK):
+        if os.path.isfile(path) and os.access(path, os.X_OK):
             yield path
 
 
@@ -122,7 +123,7 @@ def _libraries(tool: str) -> Iterator[Path]:
     folders, pattern = _LIBRARIES[tool]
     for root in (*_wheel_roots(), *_toolkit_roots()):
         for folder in folders:
-            yield from sorted(p for p in (root / folder).glob(pattern) if p.is_file())
+            yield from sorted(p for p in (root / folder).glob(pattern) if os.path.isfile(p))
 
 
 def _wheel_roots() -> list[Path]:
@@ -132,7 +133,7 @@ def _wheel_roots() -> list[Path]:
     except (ImportError, ValueError):
         return []
     places = spec.submodule_search_locations if spec else None
-    roots = [p for place in places or () for p in Path(place).glob("*") if p.is_dir()]
+    roots = [p for place in places or () for p in Path(place).glob("*") if os.path.isdir(p)]
     return sorted(roots, key=_newest_first)
 
 

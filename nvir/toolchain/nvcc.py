@@ -49,7 +49,7 @@ def nvcc_ptx(
             timeout=timeout,
         )
         output = folder / "output.ptx"
-        ok = done.returncode == 0 and output.is_file()
+        ok = done.returncode == 0 and os.path.isfile(output)
         text = output.read_text("utf-8", "replace") if ok else ""
         ptx = without_paths(text, (folder / path).parent) if ok else None
     return NvccResult(ok, ptx, done.stdout + done.stderr, done.ms)

@@ -112,7 +112,7 @@ def source_file(source: str | bytes | os.PathLike[str], folder: Path, name: str)
                          else source.encode("utf-8", "surrogateescape"))
         return Path(name)  # relative: the tool's messages then name no temporary folder
     path = Path(source).absolute()
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise ToolError(f"no such file: {source}")
     return path
 

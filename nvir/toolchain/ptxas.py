@@ -108,7 +108,8 @@ def ptxas(
             cwd=folder,
             timeout=timeout,
         )
-        data = cubin.read_bytes() if keep and done.returncode == 0 and cubin.is_file() else None
+        made = keep and done.returncode == 0 and os.path.isfile(cubin)
+        data = cubin.read_bytes() if made else None
     log = done.stdout + done.stderr
     infos = read_verbose(log)
     return PtxasResult(

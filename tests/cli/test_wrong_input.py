@@ -28,6 +28,9 @@ SGEMM = Path(__file__).parents[2] / "examples" / "sgemm.ptx"
         (["report", "half.ptx"], 1, "half.ptx:"),
         (["report", "missing.ptx"], 1, "missing.ptx: No such file or directory"),
         (["cfg", "."], 1, "Is a directory"),
+        (["cfg", str(SGEMM), "-o", f"{'a' * 5000}/"], 1, "a/: File name too long"),
+        (["compile", "bare.cu", "-I", "a" * 5000], 1, "there is no kernel"),
+        (["compile", "long.cu"], 1, "there is no kernel"),
         (["report", "empty.ptx"], 1, "empty.ptx:1:1: error: this is no PTX"),
         (["report", "/dev/null"], 1, "/dev/null:1:1: error: this is no PTX"),
         (["opt", "-"], 1, "<stdin>:1:1: error: this is no PTX"),
@@ -59,6 +62,8 @@ def test_wrong_input_is_told(words, status, message, tmp_path, monkeypatch):
         Path("bare.ptx").read_text() + ".visible .entry flat()\n{\n\tret;\n}\n"
     )
     Path("bytes.ptx").write_bytes(bytes(range(256)))
+    Path("bare.cu").write_text("int f();\n")
+    Path("long.cu").write_text(f'#include "{"a" * 5000}"\nint f();\n')
     Path("bad.json").write_text("{")
     Path("long.json").write_text(f'{{"sm": {"9" * 6000}}}')
     result = CliRunner().invoke(main, words)

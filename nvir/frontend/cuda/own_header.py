@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ class OwnHeader:
     def _named(self) -> dict[str, Any]:
         """Few sources ask, so it is found out when one does, and kept beside the file."""
         note = self.file.with_suffix(".named")
-        if note.is_file():
+        if os.path.isfile(note):
             known: dict[str, Any] = json.loads(note.read_text("utf-8"))
             return known
         unit = _unit(self.options)

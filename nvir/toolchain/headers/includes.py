@@ -71,7 +71,7 @@ class Own:
         self.before = [x for option, x in pairs(options) if option == "-include"]
         given = [Path(f) for option, f in pairs(options) if option == "-I"]
         # CUDA's headers are no project's, though its options name their folder
-        self.cuda = [f for f in given if (f / "cuda_runtime.h").is_file()]
+        self.cuda = [f for f in given if os.path.isfile(f / "cuda_runtime.h")]
         self.folders = [f for f in given if f not in self.cuda]
         self.others = [Path(f) for option, f in pairs(options)
                        if option in ("-iquote", "-isystem", "-idirafter")]

@@ -117,7 +117,7 @@ def of_library(library: str, command: Sequence[str], project: Sequence[str],
 
     def one(command: Sequence[str], place: str) -> Path | None:
         kept = folder / f"{key([library, *command], place + times)}.pch"
-        if kept.is_file():
+        if os.path.isfile(kept):
             kept.with_suffix(".used").touch()
             return kept
         with tempfile.TemporaryDirectory(dir=folder) as aside:
@@ -159,7 +159,7 @@ def _serving(command: Sequence[str], project: Sequence[str],
 def wished(kept: Path, start: str) -> bool:
     """Was this file wished for before? Its source is there from the first time on."""
     source = kept.with_suffix(".cu")
-    if source.exists():
+    if os.path.exists(source):
         return True
     source.write_bytes(start.encode("utf-8", "surrogateescape"))
     return False
@@ -172,17 +172,17 @@ def made(command: Sequence[str], kept: Path, needs: frozenset[str] = frozenset()
     there is a mark. `needs`: headers that it must meet. `notes` makes texts to be kept beside it,
     by suffix, of the file and clang's list of what it read. `trusted` headers have no variables."""
     source = kept.with_suffix(".cu")
-    if kept.is_file():
+    if os.path.isfile(kept):
         kept.with_suffix(".used").touch()  # to its own time, a file made on top is held
         return True
-    if _failed(kept).exists():
+    if os.path.exists(_failed(kept)):
         return False
     with tempfile.TemporaryDirectory(dir=kept.parent) as place:
         file = Path(place) / kept.name
         listed = LISTED if needs else LISTED[:1]
         done = run([*command, *_EMIT, *listed, source, "-o", file], cwd=Path.cwd())
         read = {path for _, path in entered(done.stderr)}
-        if done.returncode or not file.is_file():
+        if done.returncode or not os.path.isfile(file):
             _failed(kept).touch()
             return False
         if (not trusted and hopeless(kept, read)) or not needs <= read:
@@ -200,7 +200,7 @@ def _failed(kept: Path) -> Path:
 
 def hopeless(kept: Path, read: Iterable[str]) -> bool:
     """Do headers that were read have variables? Then no file is to be made of them."""
-    if _failed(kept).exists():
+    if os.path.exists(_failed(kept)):
         return True
     if found := any(map(_has_variables, read)):
         _failed(kept).touch()

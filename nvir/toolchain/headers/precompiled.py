@@ -83,7 +83,7 @@ class Attempt:
 
     def served(self, entered: frozenset[str]) -> None:
         """It did, and these were read: is it known by now that no file can be made of them?"""
-        if self.later is not None and not self.later.is_file():
+        if self.later is not None and not os.path.isfile(self.later):
             hopeless(self.later, entered)
 
     def drop(self, stale: bool) -> None:
@@ -109,8 +109,8 @@ def attempts(command: Sequence[str], project: Sequence[str], own: Own) -> Iterat
         kept = folder / f"{key(options, os.getcwd() + start)}.pch"
         mark, whole = kept.with_suffix(".alone"), f'#line 1 "{name}"\n{text}'
         base, more, new = None, None, False
-        if (not kept.is_file() and (base := of_all(command, project, folder)) is not None
-                and not mark.exists()):
+        if (not os.path.isfile(kept) and (base := of_all(command, project, folder)) is not None
+                and not os.path.exists(mark)):
             more, new = shared_headers(command, project, own, base)
         needs = frozenset(more.headers.values() if more else ())
         if (end or "-include" in project) and wished(kept, start) and not new:

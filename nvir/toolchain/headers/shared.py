@@ -68,7 +68,7 @@ class Shared:
         events += [(n, name, _USES if name in reached.plain else _CALLS)
                    for name, n in reached.defined.items() if name in facts.words]
         note = self.file.with_suffix(".asked")
-        asked = json.loads(note.read_text("utf-8")) if note.exists() else {}
+        asked = json.loads(note.read_text("utf-8")) if os.path.exists(note) else {}
         before, found, read = len(asked), len(reached.headers), functools.cache(
             lambda path: _COMMENT.sub(b" ", Path(path).read_bytes()))
         for n, name, form in events:
@@ -95,7 +95,7 @@ def shared_headers(command: Sequence[str], project: Sequence[str], own: Own,
     whole = len(reached.headers)
     best, here = None, HeaderFacts()
     kept = [one for note in base.parent.glob(f"{base.stem}-*.set")
-            if (one := Shared.of(note)).file.is_file()]
+            if os.path.isfile((one := Shared.of(note)).file)]
     for one in sorted(kept, key=lambda x: len(x.headers), reverse=True):
         if one.headers.keys() <= reached.headers.keys():
             facts = HeaderFacts.of(one.file)
@@ -123,7 +123,7 @@ def shared_headers(command: Sequence[str], project: Sequence[str], own: Own,
         file = _file(base, project, layer)
         again = (best is not None and len(more) < _FEW) or any("/" in h for h in more)
         first = not wished(file, "".join(f"#include {h}\n" for h in layer))
-        if best is not found or file.exists() or (first and again):
+        if best is not found or os.path.exists(file) or (first and again):
             continue
         new = _new(command, project, layer, file, best or base, here)
         if new is None or new[0].clash(reached, new[1], known) < whole:
@@ -144,7 +144,7 @@ def _name(header: str) -> str:
 def _dear(header: str) -> bool:
     """Does a header take more time than a look at it is worth? Those of C don't."""
     return not _OF_C.fullmatch(header) and (not header[:-1].endswith(".h") or any(
-        (f / header[1:-1]).is_file() for f in header_folders()))
+        os.path.isfile(f / header[1:-1]) for f in header_folders()))
 
 
 def _file(base: Path, project: Sequence[str], wanted: Sequence[str]) -> Path:
