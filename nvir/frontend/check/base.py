@@ -19,6 +19,7 @@ from nvir.frontend.check.conversions import (
     implicit_problem,
     is_null_constant,
     is_reference,
+    referent,
     unqualified,
 )
 from nvir.frontend.check.errors import Mistake
@@ -95,6 +96,9 @@ class ExpressionBase:
             raise Mistake(str(error), e.place) from None
         if e.type is None:
             e.type = computed
+        elif not _alike(e.type, computed):
+            raise Mistake(f"this is a '{tree.spell(computed)}', not a '{tree.spell(e.type)}'",
+                          e.place)
         self.done[id(e)] = e
         return e
 
@@ -158,6 +162,12 @@ class ExpressionBase:
             raise Mistake(f"'{tree.spell(to)}' must refer to an lvalue of its type", e.place)
         made = self.converted(e, want, "bind")
         return tree.Temporary(made, type=unqualified(want), place=e.place)
+
+
+def _alike(said: tree.CType, computed: tree.CType) -> bool:
+    """Whether a tree may say so of an expression: any scalar of a scalar, else what it is."""
+    a, b = referent(said), referent(computed)
+    return (tree.is_scalar(a) and tree.is_scalar(b)) or tree.same(a, b)
 
 
 def typed(e: tree.Expr) -> tree.CType:

@@ -25,10 +25,11 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from nvir.ir.opcodes import ADDRESS, DEF, NVVM, ORI, TIED, UNKNOWN, Op, Operand
-from nvir.ir.opcodes.legal import IN_BRACES
+from nvir.ir.opcodes.legal import IN_BRACES, OperandPlace, places
 from nvir.ir.types import CC, PRED, SCALARS, ScalarType
 
 _SPACES = frozenset(
@@ -367,6 +368,32 @@ def misfit_operands(f: Form) -> str | None:
     ):
         return f"'{f.name}' takes no operand in braces"
     return None
+
+
+@functools.cache
+def form_places(f: Form) -> tuple[OperandPlace, ...] | None:
+    """The operands of a form as operands.txt has them, or None where it does not tell."""
+    parts = operand_parts(f.shape)
+    braces = ("{}",) if len(parts) > 1 and parts[1].startswith("{") else ()
+    return places(f.op.name, f.mods + braces)
+
+
+def present(wanted: Sequence[OperandPlace], given: int) -> list[OperandPlace] | None:
+    """Which of the places so many operands stand at; None where there are too few or too many."""
+    left = list(wanted)
+    for k in reversed(range(len(left))):
+        if len(left) > given and left[k].optional:
+            del left[k]
+    return left if len(left) == given else None
+
+
+def count_problem(f: Form) -> str | None:
+    """What is wrong with the number of operands for these modifiers, or None."""
+    wanted, given = form_places(f), len(operand_parts(f.shape))
+    if wanted is None or present(wanted, given) is not None:
+        return None
+    names = ", ".join(str(p) + (" or nothing" if p.optional else "") for p in wanted)
+    return f"{f.spelling} takes {names or 'no operands'}; {given} given"
 
 
 def _operands(n: int) -> str:

@@ -19,7 +19,7 @@ from nvir.ir.cfg import successors
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction, Loose
 from nvir.ir.opcodes import TIED, UNKNOWN
-from nvir.ir.opcodes.form import misfit_operands
+from nvir.ir.opcodes.form import count_problem, misfit_operands
 from nvir.ir.symbols import Variable
 from nvir.ir.types import CC, IMM, PRED, ScalarType, Type
 from nvir.ir.values import Argument, Constant, Undef, Value, same_class
@@ -53,7 +53,7 @@ def check_instruction(check: FunctionCheck, i: Instruction) -> bool:
 def layout_problem(i: Instruction) -> str | None:
     """What is wrong with the number of operands and results, guard, fallbacks, ties, or None."""
     f, operands, results = i.form, i._operands, i.results
-    lacking = misfit_operands(f)
+    lacking = misfit_operands(f) or count_problem(f)
     if lacking is not None:
         return lacking
     if len(operands) != f.n_operands:

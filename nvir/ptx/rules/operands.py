@@ -34,7 +34,7 @@ from nvir.ir import (
 )
 from nvir.ir.floats import FORMATS, number
 from nvir.ir.opcodes import OpKind
-from nvir.ir.opcodes.form import Form, operand_parts
+from nvir.ir.opcodes.form import Form, count_problem, form_places, operand_parts, present
 from nvir.ir.opcodes.legal import (
     COMBINES,
     DISCARDS,
@@ -44,7 +44,6 @@ from nvir.ir.opcodes.legal import (
     OperandPlace,
     combinations,
     listed,
-    places,
 )
 from nvir.ir.special import first_with
 from nvir.ir.types import U64
@@ -223,7 +222,7 @@ def _place_of_literal_problem(i: Instruction, fixed: int) -> str | None:
 @functools.cache
 def looks_at_values(f: Form) -> bool:
     """Whether a rule asks for the value of a literal, not for its type alone."""
-    told = any(p.values is not None or p.kind == "f" for p in _places(f) or ())
+    told = any(p.values is not None or p.kind == "f" for p in form_places(f) or ())
     return told or f.op.name in _LIMITED
 
 
@@ -440,27 +439,16 @@ def place_problem(i: Instruction) -> str | None:
     """Operands that are not those of operands.txt."""
     f = i.form
     parts = _parts(f.shape)
-    wanted = _places(f)
+    wanted = form_places(f)
     if wanted is None:
         return None
-    left = list(wanted)
-    for k in reversed(range(len(left))):
-        if len(left) > len(parts) and left[k].optional:
-            del left[k]
-    if len(left) != len(parts):
-        names = ", ".join(str(p) + (" or nothing" if p.optional else "") for p in wanted)
-        return f"{f.spelling} takes {names or 'no operands'}; {len(parts)} given"
+    left = present(wanted, len(parts))
+    if left is None:
+        return count_problem(f)
     for k, (place, (part, values)) in enumerate(zip(left, _by_operand(i), strict=True)):
         if not _fits_place(place, part, values, f):
             return f"{f.spelling} takes {place} as operand {k + 1}"
     return None
-
-
-@functools.cache
-def _places(f: Form) -> tuple[OperandPlace, ...] | None:
-    parts = _parts(f.shape)
-    braces = ("{}",) if len(parts) > 1 and parts[1].startswith("{") else ()
-    return places(f.op.name, f.mods + braces)
 
 
 def _fits_place(place: OperandPlace, part: str, values: list[Value], f: Form) -> bool:

@@ -23,6 +23,7 @@ from __future__ import annotations
 import functools
 import heapq
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
@@ -331,13 +332,14 @@ def _raised(
     raise; None where there are none, or where the exit test's slice would have to wait."""
     most = max(stages, default=0) + sum(delays.values())  # no way without a circle is longer
     forced = body.forced
-    work = list(changed)
+    work = deque(changed)
+    only = work[0] if len(work) == 1 else -1  # what raises itself does so without end
     while work:
-        a = work.pop()
+        a = work.popleft()
         for b, d, carries in body.leading_from[a]:
             least = stages[a] + (delays.get(a, 0) if carries else 0) - d
             if least > stages[b]:
-                if least > most or b in forced:
+                if least > most or b in forced or b == only:
                     return None
                 stages[b] = least
                 work.append(b)
