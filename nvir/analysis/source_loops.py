@@ -33,6 +33,7 @@ from nvir.analysis.induction import (
     trip_count,
 )
 from nvir.analysis.places import SourceLines
+from nvir.analysis.stepped import shifted_out
 from nvir.ir import Form, OpKind
 from nvir.ir.block import Block
 from nvir.ir.function import Function
@@ -338,6 +339,9 @@ def _base(k: int, found: Sequence[Signature]) -> int:
 def _copies(loop: Loop, found: Signature, versions: int, trips: int | None) -> int:
     """How often the body stands in a loop that has nothing to compare it with."""
     found = _apart_from_calls(found)
+    shifted = shifted_out(loop)
+    if shifted is not None and shifted[1] > 1:
+        return shifted[1]
     tests = _tests(loop)
     if tests > 1 and all(c % tests == 0 for c in found.values()):
         return tests
@@ -351,7 +355,8 @@ def _copies(loop: Loop, found: Signature, versions: int, trips: int | None) -> i
             c % n == 0
             and (behind is None or (trips is not None and trips % n == 0)
                  or behind[k] in (left := c // n * (n - 1), left * versions)
-                 or (is_load(k) and behind[k] and left % behind[k] == 0))  # the rest is kept
+                 # of loads the rest is kept, or others stand on that line
+                 or (is_load(k) and behind[k] and (left % behind[k] == 0 or behind[k] > left)))
             for k, c in found.items()
         )
         if stride % n == 0 and agree >= AGREEING * len(found):

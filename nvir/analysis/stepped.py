@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from nvir.analysis.induction import constant_of
+from nvir.analysis.induction import comparison, constant_of
 from nvir.ir.block import Block
 from nvir.ir.instruction import Instruction
 from nvir.ir.loops import Loop
@@ -21,6 +21,7 @@ from nvir.ir.values import SpecialRegister, Value
 
 MOST = 64  # iterations
 LONGEST = 4096  # the same where values of a launch are given
+FOLLOWED = 100  # operations that a test comes of
 DEEP = 12  # operations in front of a loop that make a value
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
@@ -38,13 +39,15 @@ def stepped_count(loop: Loop) -> int | None:
 def stepped_rounds(
     loop: Loop, launch: Mapping[str, int] = NOTHING
 ) -> tuple[int, Block] | None:
-    """In which iteration, from 1, a loop is left, and by which of its blocks; `launch` has values
-    of special registers. None where that is not told by them and constants, and where it is later
-    than MOST, or than LONGEST if some are given."""
+    """In which iteration, from 1, a loop is left, and by which of its blocks; 0 where it is not
+    entered. `launch` has values of special registers. None where that is not told by them and
+    constants, and where it is later than MOST, or than LONGEST if some are given."""
     ends = sorted({b for b, _ in loop.exits}, key=lambda b: b.rpo_index)
     if not ends or len(loop.latches) != 1 or len(loop.entries) != 1:
         return None
     (latch,), (entry,) = loop.latches, loop.entries
+    if launch and _is_passed(entry, launch):
+        return 0, latch
     tests: dict[Block, tuple[Value, bool]] = {}
     for block in ends:
         branch = block.terminator
@@ -63,6 +66,83 @@ def stepped_rounds(
     for phi in (i for i in made if i.is_phi):
         _know(known, phi, phi.arriving(entry), launch)
     return _run(made, known, latch, tests, LONGEST if launch else MOST)
+
+
+def _is_passed(entry: Block, launch: Mapping[str, int]) -> bool:
+    """Whether a test in front of a loop leads past it."""
+    block = entry
+    for _ in range(DEEP):
+        if len(block.preds) != 1:
+            break
+        before, branch = block.preds[0], block.preds[0].terminator
+        if branch is not None and branch.guard is not None and len(before.succs) == 2 and (
+            branch.form.kind is OpKind.BRANCH
+        ):
+            tested = _before(branch.guard, launch, DEEP)
+            jumps = tested is not None and bool(tested & 1) == (branch.form.guard != "!")
+            if tested is not None and jumps != (branch.aux[0] is block):
+                return True
+        block = before
+    return False
+
+
+def shifted_out(loop: Loop) -> tuple[float, int] | None:
+    """How many iterations it takes at most until a loop has shifted all bits out of a number whose
+    end it waits for, and how often it asks for that end: as often as nvcc has its body there. None
+    of another loop."""
+    if len(loop.latches) != 1:
+        return None
+    ends = [b.terminator for b, _ in loop.exits]
+    tests = [comparison(i.guard) for i in ends if i is not None and i.guard is not None]
+    asked = [i.operands[0] for test in tests if test is not None
+             for i in (test[0],) if len(i.operands) == 2 and constant_of(i.operands[1]) == 0]
+    for phi in (i for i in loop.header if i.is_phi):
+        turned = phi.arriving(loop.latches[0])
+        by, bits = _shift(turned, phi)
+        found = sum(v is turned or v is phi or _is_part(v, phi) for v in asked)
+        if by and found:
+            return bits / by, found
+    return None
+
+
+def _shift(v: Value, of: Value) -> tuple[int, int]:
+    """By how much a value is another one shifted, and how many bits that can have had; 0, 0 of
+    what is none."""
+    d, masked = v.definer, 0
+    if d is not None and d.form.op.name == "and":
+        masked = constant_of(d.operands[1]) or 0
+        d = d.operands[0].definer
+    if d is None or d.form.op.name not in ("shr", "shl") or d.operands[0] is not of:
+        return 0, 0
+    by, bits = constant_of(d.operands[1]) or 0, d.type.bits or 0
+    if masked > 0 and d.form.op.name == "shr":
+        bits = min(bits, masked.bit_length() + by)
+    return by, bits
+
+
+def _is_part(v: Value, of: Value) -> bool:
+    """Whether a value is another one shifted or masked by a constant."""
+    d = v.definer
+    return d is not None and d.form.op.name in ("and", "shr", "shl") and d.operands[0] is of and (
+        constant_of(d.operands[1]) is not None)
+
+
+def waits_for_data(loop: Loop) -> bool:
+    """Whether what a loop's exits ask for comes of what is loaded or passed."""
+    work = [i.guard for b, _ in loop.exits if (i := b.terminator) is not None and i.guard]
+    seen = set(work)
+    for _ in range(FOLLOWED):
+        if not work:
+            break
+        v = work.pop()
+        d = v.definer
+        if d is None:
+            continue
+        if d.form.reads or not (d.is_phi or d.form.pure):
+            return True
+        work += (new := [x for x in d.operands if x.is_tracked and x not in seen])
+        seen.update(new)
+    return False
 
 
 def _run(

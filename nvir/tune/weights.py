@@ -24,8 +24,8 @@ from types import MappingProxyType
 import attrs
 
 from nvir.analysis.analyses import Analyses
-from nvir.analysis.induction import comparison, constant_of
 from nvir.analysis.source_loops import LoopPart, SourceLoop
+from nvir.analysis.stepped import shifted_out, waits_for_data
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop
@@ -55,6 +55,7 @@ class KernelLoop:
     rests     the loops that do what its copies leave
     part      of an iteration that runs once more than is known: what stands before an exit in its
               middle
+    data      what it loads or is passed decides when it ends
     """
 
     name: str
@@ -68,6 +69,7 @@ class KernelLoop:
     own: frozenset[int]
     rests: Sequence[KernelLoop] = ()
     part: float = 0.0
+    data: bool = False
 
     def outer(self) -> Iterator[KernelLoop]:
         """The loops around it, the innermost first."""
@@ -124,19 +126,19 @@ def kernel_loops(
         elif name in known:
             counts, source = [max(1, known[name])], "known"
             part = _once_more(loop, anchors)
-        elif name in most:
-            counts, source = range(most[name] + 1), "rest"
         elif name in by_block:
             n, end = by_block[name]
             counts, source = [n - (end not in loop.latches)], "block"
             part = 0.0 if end in loop.latches else _part(loop, anchors, end)
-        elif bits := _shifted(loop):
-            every = range(1, int(bits * each) + 1)
+        elif name in most:
+            counts, source = range(most[name] + 1), "rest"
+        elif (shifted := shifted_out(loop)) is not None:
+            every = range(1, int(shifted[0] * each) + 1)
             counts, source = [n // each if rest else n / each for n in every], "most"
         found[name] = KernelLoop(
             name, found.get(str(loop.parent.header.name)) if loop.parent else None,
             counts, source, each, numbers, anchors or mine, bool(anchors), mine,
-            part=part,
+            part=part, data=waits_for_data(loop),
         )
     for name, (group, one) in parts.items():
         if one.role == "main":
@@ -166,21 +168,6 @@ def _part(loop: Loop, anchors: AbstractSet[int], end: Block) -> float:
     """The share of the anchors of a loop that run before it is left by one of its blocks."""
     before = {i.line for b in loop.blocks if b.rpo_index <= end.rpo_index for i in b}
     return len(anchors & before) / len(anchors) if anchors else 0.0
-
-
-def _shifted(loop: Loop) -> float:
-    """How many iterations it takes at most until a loop has shifted all bits out of a number whose
-    end it waits for; 0 of another loop."""
-    ends = [b.terminator for b, _ in loop.exits]
-    tests = [comparison(i.guard) for i in ends if i is not None and i.guard is not None]
-    zero = {v.definer for test in tests if test is not None and any(
-        constant_of(x) == 0 for x in test[0].operands) for v in test[0].operands}
-    for phi in loop.header if len(loop.latches) == 1 else ():
-        d = phi.arriving(loop.latches[0]).definer if phi.is_phi else None
-        by = constant_of(d.operands[1]) if d is not None and d.form.name == "shr" else None
-        if d is not None and by and d.operands[0] is phi and {phi, d} & zero:
-            return (d.type.bits or 0) / by
-    return 0.0
 
 
 @attrs.frozen(eq=False)
@@ -263,7 +250,9 @@ class Dealing:
                         b.index for b in self.body.blocks
                         if b.loop is (around if loop.parent else None)
                     ])
-                    if copies:
+                    if copies and loop.data:  # the most that it can be
+                        loop.counts, loop.source = range(1, copies + 1), "most"
+                    elif copies:
                         loop.counts, loop.source = [copies], "known"
 
     def executed(self, given: RunWeights) -> dict[str, float]:

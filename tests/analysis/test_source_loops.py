@@ -117,6 +117,18 @@ def test_with_an_unknown_count_the_remainder_may_be_straight(behind: int, factor
     assert found.copies == factor
 
 
+@pytest.mark.parametrize(("bounds", "copies"), [(2, 2), (0, 1)])
+def test_loads_of_bounds_on_the_line_hide_no_copies(bounds: int, copies: int) -> None:
+    """`for (k = p[r]; k < p[r + 1]; k++) s += v[k] * x[c[k]];` in two copies: what is left of them
+    stands in front, as do loads of the bounds."""
+    one = ("ld.global.u32 %r3, [%rd1]; mul.wide.u32 %rd3, %r3, 4; ld.global.f32 %f2, [%rd3];\n"
+           "ld.global.f32 %f3, [%rd1+4]; fma.rn.f32 %f1, %f2, %f3, %f1;\n")
+    loads = "ld.global.u32 %r2, [%rd1+8]; ld.global.u32 %r1, [%rd1+12];\n" * (bounds // 2)
+    end = "add.s32 %r1, %r1, 2; setp.lt.s32 %p1, %r1, %r2; @%p1 bra A;\n"
+    (found,) = groups(f".loc 1 20 3\n{loads}{one * (bounds // 2)}A:\n{one * 2}{end}")
+    assert found.copies == copies
+
+
 def test_a_constant_that_the_copies_share_and_tests_between_them() -> None:
     text = body("A", 4, "%r1", 4, 20, rest=False)
     (found,) = groups(text.replace("ld.global", "mov.f32 %f3, 0f3F800000; ld.global", 1))

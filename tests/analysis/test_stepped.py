@@ -6,7 +6,12 @@ import pytest
 
 import nvir
 from nvir.analysis.induction import trip_count
-from nvir.analysis.stepped import stepped_count, stepped_rounds
+from nvir.analysis.stepped import (
+    shifted_out,
+    stepped_count,
+    stepped_rounds,
+    waits_for_data,
+)
 
 TEXT = """
 .version 8.0
@@ -75,3 +80,50 @@ def test_a_block_tells_how_often_copies_run(
     ends = sorted({b for b, _ in loop.exits}, key=lambda b: b.rpo_index)
     names = {end: f"C{n}" for n, end in enumerate(ends, 1)} | {loop.latches[0]: "L"}
     assert (found[0], names[found[1]]) == left
+
+
+BITS = TEXT.replace("mov.u32 %r2, WARP_SZ", "ld.global.u32 %r2, [n]")
+COPIES = "and.b32 %r4, %r3, -2; setp.eq.s32 %p2, %r4, 0; @%p2 bra M; mul.lo.u32 %r1, %r1, %r1;\n"
+
+
+@pytest.mark.parametrize(("changes", "found"), [
+    ({}, (32.0, 1)),
+    ({"%r3, %r3, 1": "%r3, %r3, 2"}, (16.0, 1)),
+    ({"shr.u32 %r3, %r3": "shl.b32 %r3, %r3"}, (32.0, 1)),
+    ({"  shr.u32 %r3, %r3, 1;": f"  {COPIES}shr.u32 %r3, %r3, 2;"}, (16.0, 2)),  # nvcc's copies
+    ({"  shr.u32 %r3, %r3, 1;": "shr.u32 %r4, %r3, 1; and.b32 %r3, %r4, 127;"}, (8.0, 1)),
+    ({"ne.s32 %p1, %r3, 0": "ne.s32 %p1, %r3, 4"}, None),  # another end
+    ({"ne.s32 %p1, %r3, 0": "ne.s32 %p1, %r1, 0"}, None),  # of another number
+    ({"shr.u32 %r3, %r3": "add.s32 %r3, %r3"}, None),
+])
+def test_a_number_is_shifted_out_after_its_bits(
+    changes: dict[str, str], found: tuple[float, int] | None
+):
+    text = BITS.replace("  st.shared", "M:\n  st.shared")
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    f = nvir.read_ptx(text)["k"]
+    f.analyze_cfg()
+    (loop,) = f.loops()
+    assert shifted_out(loop) == found
+
+
+@pytest.mark.parametrize(("text", "data"), [(TEXT, False), (BITS, True)])
+def test_data_or_constants_end_a_loop(text: str, data: bool):
+    f = nvir.read_ptx(text)["k"]
+    f.analyze_cfg()
+    assert waits_for_data(f.loops()[0]) is data
+
+
+@pytest.mark.parametrize(("threads", "rounds"), [(96, 0), (128, 1), (256, 2), (288, 2)])
+def test_a_test_in_front_of_copies_leads_past_them(threads: int, rounds: int):
+    """`for (w = 0; w < blockDim.x / 32; w++)` in four copies, which a remainder follows."""
+    text = TEXT.replace("u32 %r2, WARP_SZ", "u32 %r5, %ntid.x; shr.u32 %r2, %r5, 5").replace(
+        "shr.u32 %r3, %r2, 1", "setp.lt.u32 %p2, %r2, 4; @%p2 bra M; and.b32 %r3, %r2, -4").replace(
+        "shr.u32 %r3, %r3, 1", "add.s32 %r3, %r3, -4").replace("  st.shared", "M:\n  st.shared")
+    f = nvir.read_ptx(text)["k"]
+    f.analyze_cfg()
+    (loop,) = f.loops()
+    found = stepped_rounds(loop, {"%ntid.x": threads})
+    assert found == (rounds, loop.latches[0])

@@ -193,7 +193,7 @@ def test_what_is_said_of_a_line_is_said_of_all_kernels_that_have_it(
 
 
 @pytest.mark.parametrize(("source", "factors", "said"), [
-    ("assumed", {"unroll 8": 90.0, "unroll 16": 80.0}, "16"),
+    ("assumed", {"unroll 8": 90.0, "unroll 16": 80.0, "unroll 32": 80.0}, "16"),
     ("assumed", {"unroll 8": 90.0, "unroll 16": 90.0}, "8"),
     ("assumed", {"unroll 8": 98.0, "unroll 16": 80.0}, ""),  # nobody asked for sixteen
     ("rest", {"unroll 8": 90.0}, ""),  # it has no more than three
@@ -221,3 +221,33 @@ def test_more_copies_are_tried_of_the_loop_that_takes_most(
     assert [x.texts for x in found.values()] == (
         [[f"#pragma unroll {said} at k.cu:17"]] if said else [])
     assert len(asked) == len(set(asked))
+
+
+@pytest.mark.parametrize(("alone", "said"), [
+    (60.0, True), (99.0, False),  # nothing gained by it, so it is not gone on from
+])
+def test_with_restrict_registers_for_fewer_blocks_are_tried(
+    alone: float, said: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """`__restrict__` is as fast at full occupancy and faster alone."""
+    module = read_ptx(TEXT)
+    module["k"].analyze_cfg()
+    base = judged(0, 8, 100.0)
+    k = KernelTuning("k", [], 256, True, [base])
+    apart = Choices((("LOOP", LoopSetting(apart=True)),))
+    monkeypatch.setattr("nvir.report.tuning.written._first", lambda *_: [apart])
+    monkeypatch.setattr("nvir.report.tuning.written.with_restrict", lambda lines, _: list(lines))
+    monkeypatch.setattr("nvir.report.tuning.written.with_attribute",
+                        lambda lines, _, text: [*lines, text])
+    asked: list[list[str]] = []
+    trials = Trials(module, "sm_80", SM_80, 0, "k.cu", ["for (;;)"] * 30,
+                    lambda x: asked.append(x) or module)
+
+    def made(*_: object) -> dict[str, Judged]:
+        full, warp = (93.0, 40.0) if "__launch_bounds__(256, 4)" in asked[-1] else (101.5, alone)
+        return {"k": judged(1, 4, full, one_warp=warp * base.cycles.one_warp / 100)}
+
+    monkeypatch.setattr("nvir.report.tuning.written.as_written", made)
+    found = tried(Tuning("sass", "sm_80", "l2", [k], 0), trials, Launches())
+    texts = [] if not found else found["k"].texts
+    assert any("__launch_bounds__(256, 4)" in x for x in texts) == said

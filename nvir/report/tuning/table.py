@@ -168,14 +168,15 @@ def _said(k: KernelTuning) -> Iterator[str]:
     assumed = " (assumed; --block says it)" if k.block_assumed else ""
     yield f"{k.block} threads a block{assumed}"
     for x in k.loops:
+        copies = f" of {x.copies} copies" * (x.copies > 1)
         if x.source in ("rest", "most"):
-            yield f"loop {x.name}: {x.counts[0]:g} to {x.counts[-1]:g} iterations"
+            first = "up" if copies else f"{x.counts[0]:g}"
+            yield f"loop {x.name}: {first} to {x.counts[-1]:g} iterations{copies}"
         else:
             how = f"for {k.block} threads a block" if x.source == "block" else x.source
             if how == "assumed":
                 how += f", the mean of {ASSUMED[0]} to {ASSUMED[-1]}"
                 how += f" over {x.copies}" * (x.copies > 1) + "; --trip says it"
-            copies = f" of {x.copies} copies" * (x.copies > 1)
             n = f"{x.trips + x.part:.4g}"
             yield f"loop {x.name}: {n} iteration{'s' * (n != '1')}{copies} ({how})"
 

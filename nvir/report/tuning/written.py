@@ -50,7 +50,7 @@ from nvir.tune.search import TIE, WORSE, Judged, KernelTuning, Launches, Tuning,
 from nvir.tune.weights import dealt
 
 ROUNDS = 4  # of nvcc for what a file's kernels are known to gain by
-FURTHER = 2  # more, with twice as many copies of the loop that takes most
+FURTHER = 3  # more, with twice as many copies of the loop that takes most, or fewer blocks
 SHARE = 0.1  # of a kernel's cycles that this loop takes
 COPIES = 8  # of a loop, from which on this is tried
 AS_IT_IS = Cycles(1.0, 1.0)
@@ -81,24 +81,21 @@ def tried(found: Tuning, trials: Trials, request: Launches) -> dict[str, Written
     module = trials.module
     groups = sharing(found.kernels, module)
     done: list[Round] = []
-    best: dict[str, Round] = {}
     left = {k.name: _first(k, module) for k in found.kernels}
     further = 0
     for _ in range(ROUNDS + FURTHER if trials.recompile is not None else 0):
         if further or len(done) == ROUNDS or not any(left.values()):
-            left = {k.name: _further(k, module, best.get(k.name), done) for k in found.kernels}
+            left = {k.name: _further(k, module, _leading(group, done), done)
+                    for group in groups for k in group}
             further += 1
         if further > FURTHER or not any(left.values()):
             break
         one = _round(groups, left, trials, request)
         done += [one] if one is not None else []
-        for group in groups:
-            leading = _best(group, done)
-            best |= dict.fromkeys((k.name for k in group), leading) if leading else {}
-    return {
-        k.name: WrittenAdvice(_texts(k, group, best[k.name], trials), best[k.name].made[k.name])
-        for group in groups for k in group if k.name in best
-    }
+    best = [(k, group, one) for group in groups
+            if (one := _best(group, done)) is not None for k in group]
+    return {k.name: WrittenAdvice(_texts(k, group, one, trials), one.made[k.name])
+            for k, group, one in best}
 
 
 def sharing(kernels: Sequence[KernelTuning], module: Module) -> list[list[KernelTuning]]:
@@ -135,19 +132,23 @@ def _best(group: Sequence[KernelTuning], done: Sequence[Round]) -> Round | None:
     """The round by which kernels gain most together and none of them loses."""
     best, told = None, AS_IT_IS
     for one in done:
-        if not any(k.name in one.wanted for k in group):
-            continue
-        pairs = [(one.made[k.name], k.candidates[0]) for k in group]
-        times = [Cycles(_ratio(a.cycles.one_warp, b.cycles.one_warp),
-                        _ratio(a.cycles.full, b.cycles.full)) for a, b in pairs]
-        mean = Cycles(geometric_mean(t.one_warp for t in times),
-                      geometric_mean(t.full for t in times))
-        if all(a.spill_bytes <= b.spill_bytes for a, b in pairs) and (
-            max(max(t) for t in times) <= WORSE
-            and _gains(mean, told, TIE) and _gains(mean, AS_IT_IS, WORSE)
-        ):
+        mean = _times(group, one)
+        if mean is not None and _gains(mean, told, TIE) and _gains(mean, AS_IT_IS, WORSE):
             best, told = one, mean
     return best
+
+
+def _times(group: Sequence[KernelTuning], one: Round) -> Cycles | None:
+    """The cycles of kernels after a round, as a share of those before, on average; None where one
+    of them loses by it, or where it was no round of theirs."""
+    if not any(k.name in one.wanted for k in group):
+        return None
+    pairs = [(one.made[k.name], k.candidates[0]) for k in group]
+    times = [Cycles(_ratio(a.cycles.one_warp, b.cycles.one_warp),
+                    _ratio(a.cycles.full, b.cycles.full)) for a, b in pairs]
+    if max(max(t) for t in times) > WORSE or any(a.spill_bytes > b.spill_bytes for a, b in pairs):
+        return None
+    return Cycles(geometric_mean(t.one_warp for t in times), geometric_mean(t.full for t in times))
 
 
 def _ratio(a: float, b: float) -> float:
@@ -177,27 +178,53 @@ def _first(k: KernelTuning, module: Module) -> list[Choices]:
 def _further(
     k: KernelTuning, module: Module, best: Round | None, done: Sequence[Round]
 ) -> list[Choices]:
-    """The best so far with more copies of the loop that takes most, where a count leaves room."""
+    """What is tried of the best so far next: more copies of the loop that takes most, where a count
+    leaves room, and with `__restrict__` registers for half as many blocks."""
     if best is not None and k.name not in best.wanted:
         return []
     settings = best.wanted[k.name] if best is not None else Choices(())
+    for made in (_more_copies(k, module, settings), _fewer_blocks(k, settings)):
+        if made is not None and not any(x.wanted.get(k.name) == made for x in done):
+            return [made]
+    return []
+
+
+def _more_copies(k: KernelTuning, module: Module, settings: Choices) -> Choices | None:
     copies = copies_of(module, k.name)
     base = k.candidates[0]
     inner = {x.parent.name for x in k.loops if x.parent is not None}
     some = [x for x in k.loops if x.name not in inner and copies.get(x.name)]
     loop = max(some, key=lambda x: base.loops.get(x.name, 0.0), default=None)
     if loop is None or base.loops.get(loop.name, 0.0) < SHARE * base.cycles.full:
-        return []
+        return None
     others = dict(settings.loops)
     setting = others.get(loop.name, LoopSetting())
     n = copies[loop.name]
     now = n * (1 if setting.unroll is None else setting.unroll)
     wanted = max(COPIES, 2 * now)
     if not now or wanted > loop.of_source or wanted % n:
-        return []
+        return None
     others[loop.name] = attrs.evolve(setting, unroll=wanted // n)
-    made = attrs.evolve(settings, loops=tuple(others.items()))
-    return [] if any(x.wanted.get(k.name) == made for x in done) else [made]
+    return attrs.evolve(settings, loops=tuple(others.items()))
+
+
+def _fewer_blocks(k: KernelTuning, settings: Choices) -> Choices | None:
+    """Loads that need not wait for stores are worth registers: ptxas takes them where it is told
+    how few blocks there may be."""
+    blocks = k.candidates[0].blocks_per_sm // 2
+    if settings.launch is not None or not blocks or not any(s.apart for _, s in settings.loops):
+        return None
+    return attrs.evolve(settings, launch=("minnctapersm", blocks))
+
+
+def _leading(group: Sequence[KernelTuning], done: Sequence[Round]) -> Round | None:
+    """What is gone on from: the best, or what is about as fast and the fastest of one warp."""
+    found = _best(group, done)
+    near = [(times.one_warp, n) for n, one in enumerate(done)
+            if (times := _times(group, one)) is not None]
+    if found is None and near and min(near)[0] * WORSE <= 1:
+        return done[min(near)[1]]
+    return found
 
 
 def _gains(a: Cycles, b: Cycles, by: float) -> bool:
