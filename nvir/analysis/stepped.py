@@ -112,7 +112,7 @@ def _shift(v: Value, of: Value) -> tuple[int, int]:
     if d is not None and d.form.op.name == "and":
         masked = constant_of(d.operands[1]) or 0
         d = d.operands[0].definer
-    if d is None or d.form.op.name not in ("shr", "shl") or d.operands[0] is not of:
+    if d is None or d.form.kind is not OpKind.SHIFT or d.operands[0] is not of:
         return 0, 0
     by, bits = constant_of(d.operands[1]) or 0, d.type.bits or 0
     if masked > 0 and d.form.op.name == "shr":
@@ -123,8 +123,8 @@ def _shift(v: Value, of: Value) -> tuple[int, int]:
 def _is_part(v: Value, of: Value) -> bool:
     """Whether a value is another one shifted or masked by a constant."""
     d = v.definer
-    return d is not None and d.form.op.name in ("and", "shr", "shl") and d.operands[0] is of and (
-        constant_of(d.operands[1]) is not None)
+    return d is not None and (d.form.kind is OpKind.SHIFT or d.form.op.name == "and") and (
+        d.operands[0] is of and constant_of(d.operands[1]) is not None)
 
 
 def waits_for_data(loop: Loop) -> bool:
