@@ -23,6 +23,7 @@ from nvir.cli.common import (
 )
 from nvir.ir.errors import NvirError, ParseError
 from nvir.ir.module import Module
+from nvir.ir.verify import verify
 from nvir.loading import STDIO
 from nvir.passes import statistics
 from nvir.passes.driver import Driver, Settings
@@ -194,6 +195,7 @@ def _emitted(module: Module, language: str, dialect: str) -> str | None:
     if language == "none":
         return None
     if language in ("ori", "nvir"):
+        verify(module)  # it is read again under the verifier's rules, which PTX need not keep
         return str(module)
     if language == "ll":
         from nvir.llvm.printer import print_ll

@@ -51,3 +51,24 @@ def test_the_assembler_takes_it(path: Path) -> None:
     arch = "sm_90" if "specialised" in path.stem else "sm_80"
     result = ptxas(nvir.print_ptx(nvir.compile_cuda(path, arch)), arch)
     assert result.ok, result.log
+
+
+@pytest.mark.parametrize("text", [
+    "extern \"C\" __global__ void k(double *a, float *b) { a[0] = fabs(a[1]); b[0] = floorf(b[1]); "
+    "__syncthreads(); atomicAdd(b, 1.f); }",
+    "static __device__ int f(int x) { return x + 1; }\n"
+    "extern \"C\" __global__ void k(int *a) { int (*g)(int) = f; a[0] = g(__popc(a[1])); }",
+])
+def test_the_tree_of_a_source_compiles_to_its_code(text: str, tmp_path: Path) -> None:
+    """What the compiler knows of itself is in the tree too."""
+    from click.testing import CliRunner
+
+    from nvir.cli import main
+
+    source, tree = tmp_path / "k.cu", tmp_path / "k.json"
+    source.write_text(text)
+    run = CliRunner().invoke
+    assert run(main, ["compile", str(source), "--emit", "tree", "-o", str(tree)]).exit_code == 0
+    made, direct = (run(main, ["compile", str(x)]) for x in (tree, source))
+    assert made.exit_code == 0, made.output
+    assert made.stdout == direct.stdout

@@ -129,6 +129,25 @@ def test_a_record_inside_itself_has_no_layout():
         size_of(t.Record("unknown"))
 
 
+def test_no_member_is_looked_for_in_a_record_inside_itself():
+    record = t.Record("inside")
+    record.set_fields([t.Field("", record)])
+    with pytest.raises(LayoutError, match="contains itself"):
+        find_member(record, "x")
+
+
+@pytest.mark.parametrize(("kind", "fits"), [
+    (t.FLOAT, False), (t.Pointer(t.INT), False), (t.INT, True), (t.BOOL, True),
+])
+def test_bit_fields_are_integers(kind, fits):
+    record = t.Record("r").set_fields([t.Field("b", kind, bits=1)])
+    if fits:
+        assert layout(record).size in (1, 4)
+    else:
+        with pytest.raises(LayoutError, match="bit-field 'b' is of type"):
+            layout(record)
+
+
 def test_members_are_found_through_unnamed_ones_and_bases():
     inner = t.Record("", "union").set_fields([t.Field("f", t.FLOAT), t.Field("u", t.UINT)])
     base = b.record("base", "int b")

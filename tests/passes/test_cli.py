@@ -77,6 +77,14 @@ def test_opt_emits_own_text_and_reads_it_back(ptx, tmp_path):
     assert nvir_("opt", own, "--emit", "ptx").stdout == nvir_("opt", ptx).stdout
 
 
+def test_opt_emits_no_own_text_that_is_not_read_again(ptx):
+    """PTX whose result is of another class, which ptxas refuses as well."""
+    ptx.write_text(PTX.replace("add.s32 %r3, %r2, 5", "add.s64 %r3, %rd1, 5"))
+    result = nvir_("opt", ptx, "--emit", "nvir")
+    assert result.exit_code == 1
+    assert "%r3 is of type b32, add.s64 makes s64" in result.output
+
+
 def test_opt_emits_nothing_when_asked(ptx):
     assert nvir_("opt", ptx, "-p", "dce", "--emit", "none").stdout == ""
 

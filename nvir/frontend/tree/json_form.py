@@ -105,6 +105,8 @@ class _TreeWriter:
         self.ids: dict[int, int] = {}  # of declarations and of types with a name, by identity
         self.type_entries: list[dict[str, Any]] = []
         self.pending: list[Record | Enum] = []
+        self.written: set[int] = set()  # declarations, by identity
+        self.named: dict[int, Declaration] = {}  # what names have, by identity
 
     def id_of(self, thing: object) -> int:
         return self.ids.setdefault(id(thing), len(self.ids) + 1)
@@ -114,6 +116,8 @@ class _TreeWriter:
         for t in u.types:
             self.type(t)
         body = [self.node(d) for d in u.declarations]
+        while own := [d for n, d in self.named.items() if n not in self.written]:
+            body = [*map(self.node, own), *body]  # what the compiler knows of itself: `fabs`
         named = [self.type(t) for t in u.types]
         while self.pending:
             self.type_entries.append(self.type_entry(self.pending.pop()))
@@ -183,6 +187,7 @@ class _TreeWriter:
             out["place"] = f"{p.line}:{p.column}" if same else f"{p.file}:{p.line}:{p.column}"
         if isinstance(n, Declaration):
             out["id"] = self.id_of(n)
+            self.written.add(id(n))
         for a in attrs.fields(type(n)):
             if a.name == "place":
                 continue
@@ -190,6 +195,7 @@ class _TreeWriter:
             if isinstance(n, Name) and a.name == "decl":
                 if value is not None and SPECIAL_VARIABLES.get(value.name) is not value:
                     out["decl"] = self.id_of(value)
+                    self.named[id(value)] = value
                 continue
             if _is_default(a, value):
                 continue

@@ -103,6 +103,11 @@ def layout(record: Record) -> RecordLayout:
 def field_bits(f: Field) -> int:
     """Bits that a field takes."""
     whole = size_of(f.type) * 8
+    held = strip(f.type)
+    if f.bits is not None and not isinstance(held, Enum) and not (
+        isinstance(held, Arithmetic) and held.kind != "float"
+    ):
+        raise LayoutError(f"bit-field '{f.name}' is of type '{spell(f.type)}'")
     if f.bits is not None and not 0 <= f.bits <= whole:
         raise LayoutError(f"bit-field '{f.name}' has {f.bits} bits: a '{spell(f.type)}' has "
                           f"{whole}")
@@ -153,11 +158,15 @@ def _struct(record: Record) -> RecordLayout:
 # --------------------------------------------------------------- finding members
 
 
-def find_member(record: Record, name: str) -> tuple[int, ...] | None:
+def find_member(
+    record: Record, name: str, around: tuple[Record, ...] = ()
+) -> tuple[int, ...] | None:
     """The numbers of the fields that lead to a member, through unnamed members and bases.
 
-    A record's own members hide those of its bases.
+    A record's own members hide those of its bases. `around`: records that it is within.
     """
+    if any(r is record for r in around):
+        raise LayoutError(f"'{spell(record)}' contains itself")
     fields = record.fields or ()
     for k, f in enumerate(fields):
         if f.name == name and not f.base:
@@ -165,20 +174,25 @@ def find_member(record: Record, name: str) -> tuple[int, ...] | None:
     for k, f in enumerate(fields):
         inner = strip(f.type)
         if isinstance(inner, Record) and (f.base or not f.name):
-            path = find_member(inner, name)
+            path = find_member(inner, name, (*around, record))
             if path is not None:
                 return (k, *path)
     return None
 
 
-def find_base(record: Record, base: Record) -> tuple[int, ...] | None:
-    """The numbers of the fields that lead from a record to one of its bases."""
+def find_base(
+    record: Record, base: Record, around: tuple[Record, ...] = ()
+) -> tuple[int, ...] | None:
+    """The numbers of the fields that lead from a record to one of its bases; `around`: records that
+    it is within."""
+    if any(r is record for r in around):
+        raise LayoutError(f"'{spell(record)}' contains itself")
     for k, f in enumerate(record.fields or ()):
         inner = strip(f.type)
         if f.base and isinstance(inner, Record):
             if inner is base:
                 return (k,)
-            path = find_base(inner, base)
+            path = find_base(inner, base, (*around, record))
             if path is not None:
                 return (k, *path)
     return None
