@@ -116,6 +116,23 @@ def test_host_code_that_names_a_kernel_template_and_is_wrong_is_an_error():
     assert [f.name for f in module.functions] == ["_Z1kPi"]
 
 
+@pytest.mark.parametrize("leads", [True, False])
+def test_host_templates_that_lead_to_a_kernel_template_and_are_wrong_are_an_error(leads, tmp_path):
+    """With a header that is not there, which alone knows the type of what is passed."""
+    source = tmp_path / "k.cu"
+    source.write_text(
+        '#include "tensor.h"\ntemplate <int N> __global__ void put(int *p) { *p = N; }\n'
+        "template <int N> void launch(int *p) { put<N><<<1, 1>>>(p); }\n"
+        f"template <int N> void op(Tensor *t) {{ {'launch<N>' if leads else 'other'}(t->data); }}\n"
+        "void run(Tensor *t) { op<1>(t); }\n"
+        "void one(int *p) { launch<3>(p); }\n")
+    if leads:
+        with pytest.raises(ParseError, match=r"'tensor\.h' file not found"):
+            nvir.compile_cuda(source)
+    else:
+        assert [f.name for f in nvir.compile_cuda(source).functions] == ["_Z3putILi3EEvPi"]
+
+
 def test_syntax_errors_of_host_headers_are_warnings(tmp_path):
     (tmp_path / "host.h").write_text("std::missing<int x = 3;\n")
     source = tmp_path / "k.cu"

@@ -183,7 +183,8 @@ class Parsed:
 
     def lost(self) -> list[Diagnostic]:
         """What clang says where `__global__` stands and it made no kernel of what follows, and
-        where host code names a kernel template: that instance is not seen."""
+        where host code names a kernel template, or a template that leads to one: that instance is
+        not seen."""
         kernels = [c for c in _walk(self.declarations) if kind_of(c) in _KERNELS and is_kernel(c)]
         spans = [_span(c) for c in kernels]
         errors = [d for d in self.diagnostics() if d.severity == "error"]
@@ -196,11 +197,29 @@ class Parsed:
                 asked = _INSTANCE.search(d.source[: d.col])  # `template __global__ void k<int>(…)`
                 if not (asked or any(_within(d, s) for s in spans)):
                     made += [e for e in errors if (e.file, e.line) == (d.file, d.line)] or [d]
-        names = "|".join({re.escape(c.spelling) for c in kernels
-                          if kind_of(c) == "FUNCTION_TEMPLATE"})
-        named = re.compile(rf"\b({names})\b")
-        return made + [e for e in errors if names and named.search(self._statement(e))
-                       and not any(_within(e, s) for s in spans)]
+        names = {c.spelling for c in kernels if kind_of(c) == "FUNCTION_TEMPLATE"}
+        outside = [e for e in errors if not any(_within(e, s) for s in spans)]
+        if not names or not outside:
+            return made
+        named = _any_of(names | self._leading(names))
+        return made + [e for e in outside if named.search(self._statement(e))]
+
+    def _leading(self, kernels: set[str]) -> set[str]:
+        """The names of function templates that name kernel templates, or others of these."""
+        texts: dict[str, str] = {}
+        for c in _walk(self.declarations):
+            name = c.spelling
+            if kind_of(c) == "FUNCTION_TEMPLATE" and name not in kernels and c.is_definition():
+                file, first, last = _span(c)
+                lines = self.lines(file)[first - 1 : last]
+                texts[name] = "\n".join([texts.get(name, ""), *lines])
+        found: set[str] = set()
+        new = kernels
+        while new:
+            named = _any_of(new)
+            new = {name for name, text in texts.items() if name not in found and named.search(text)}
+            found |= new
+        return found
 
     def _statement(self, d: Diagnostic) -> str:
         """The line of a diagnostic, and those before it back to the end of another statement."""
@@ -270,6 +289,11 @@ def _walk(declarations: list[Any]) -> Iterator[Any]:
 
 def is_kernel(c: Any) -> bool:
     return any(kind_of(k) == "CUDAGLOBAL_ATTR" for k in attributes_of(c))
+
+
+def _any_of(names: set[str]) -> re.Pattern[str]:
+    """Any of some names as a word."""
+    return re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, names)))})\b")
 
 
 def _scopes(c: Any) -> list[str]:
