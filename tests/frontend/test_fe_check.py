@@ -9,8 +9,10 @@ import pytest
 from nvir.frontend import build as b
 from nvir.frontend.check import TreeError, check
 from nvir.frontend.check.conversions import promote, usual_arithmetic
+from nvir.frontend.check.evaluate import evaluate
 from nvir.frontend.tree import expressions as x
 from nvir.frontend.tree import types as t
+from nvir.frontend.tree.declarations import Variable
 from nvir.frontend.tree.json_form import to_json
 from nvir.ir.errors import NvirError
 
@@ -191,3 +193,18 @@ def test_braces_may_be_left_out():
     assert [[it.value for it in row.items] for row in first.items] == [[1, 2], [3]]
     second = k.body.body[1].variables[0].init
     assert [it and it.value for it in second.items] == [None, 5]
+
+
+def test_a_constant_is_worked_out_once_and_names_itself_in_vain():
+    """Sixty constants, each the sum of the one before it and itself; and two that name each other,
+    as a tree may say."""
+    kind = t.qualified(t.INT, const=True)
+    chain = [x.IntLiteral(1, type=t.INT)]
+    for _ in range(60):
+        v = Variable("v", kind, chain[-1])
+        name = x.Name("v", v, type=kind)
+        chain.append(x.Binary("|", name, name, type=t.INT))
+    assert evaluate(chain[-1]) == 1
+    one, two = Variable("one", kind), Variable("two", kind)
+    one.init, two.init = x.Name("two", two, type=kind), x.Name("one", one, type=kind)
+    assert evaluate(one.init) is None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import struct
+from weakref import WeakKeyDictionary
 
 from nvir.frontend import tree
 
@@ -59,8 +60,23 @@ def _name(e: tree.Name) -> Number | None:
     if isinstance(d, tree.Variable) and d.init is not None and e.type is not None:
         const, volatile, _ = tree.qualifiers(d.type)
         if const and not volatile and isinstance(tree.underlying(d.type), tree.Arithmetic):
-            return evaluate(d.init)
+            return _initial(d.init)
     return None
+
+
+_known: WeakKeyDictionary[tree.Expr, Number | None] = WeakKeyDictionary()
+
+
+def _initial(init: tree.Expr) -> Number | None:
+    """The initial value of a constant, worked out once; None of one that names itself."""
+    if init not in _known:
+        _known[init] = None
+        try:
+            _known[init] = evaluate(init)
+        finally:
+            if _known[init] is None:  # until its types are known
+                del _known[init]
+    return _known.get(init)
 
 
 def _unary(e: tree.Unary) -> Number | None:
