@@ -33,7 +33,7 @@ from nvir.analysis.induction import (
     trip_count,
 )
 from nvir.analysis.places import SourceLines
-from nvir.analysis.stepped import shifted_out
+from nvir.analysis.stepped import shifted_out, threshold
 from nvir.ir import Form, OpKind
 from nvir.ir.block import Block
 from nvir.ir.function import Function
@@ -407,7 +407,7 @@ def _bounds(branch: Instruction, loop: Loop) -> set[Hashable]:
             continue
         for x in test[0].operands[:2]:
             if is_invariant(x, loop.members):
-                literal = constant_of(x)
+                literal = constant_of(x) if x is not test[0].operands[1] else threshold(test[0])
                 found.add(x if literal is None else literal)
     return found
 

@@ -22,7 +22,7 @@ from nvir.ir.values import SpecialRegister, Value
 MOST = 64  # iterations
 LONGEST = 4096  # the same where values of a launch are given
 FOLLOWED = 100  # operations that a test comes of
-DEEP = 12  # operations in front of a loop that make a value
+DEEP = 40  # operations in front of a loop that make a value
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
@@ -78,7 +78,7 @@ def _is_passed(entry: Block, launch: Mapping[str, int]) -> bool:
         if branch is not None and branch.guard is not None and len(before.succs) == 2 and (
             branch.form.kind is OpKind.BRANCH
         ):
-            tested = _before(branch.guard, launch, DEEP)
+            tested = _before(branch.guard, launch)
             jumps = tested is not None and bool(tested & 1) == (branch.form.guard != "!")
             if tested is not None and jumps != (branch.aux[0] is block):
                 return True
@@ -93,16 +93,30 @@ def shifted_out(loop: Loop) -> tuple[float, int] | None:
     if len(loop.latches) != 1:
         return None
     ends = [b.terminator for b, _ in loop.exits]
-    tests = [comparison(i.guard) for i in ends if i is not None and i.guard is not None]
-    asked = [i.operands[0] for test in tests if test is not None
-             for i in (test[0],) if len(i.operands) == 2 and constant_of(i.operands[1]) == 0]
+    made = [comparison(i.guard) for i in ends if i is not None and i.guard is not None]
+    asked = [test[0].operands[0] for test in made if test is not None and threshold(test[0]) == 0]
     for phi in (i for i in loop.header if i.is_phi):
         turned = phi.arriving(loop.latches[0])
         by, bits = _shift(turned, phi)
-        found = sum(v is turned or v is phi or _is_part(v, phi) for v in asked)
-        if by and found:
-            return bits / by, found
+        left = [x for v in asked if (x := _part(v, turned)) is not None]  # at the end
+        tests = len(left) + sum(
+            v is phi or _part(v, phi) is not None for v in asked if _part(v, turned) is None)
+        if by and tests:
+            return min([bits, *left]) / by, tests
     return None
+
+
+def threshold(test: Instruction) -> int | None:
+    """The literal that a comparison of integers has: whether one is greater than 4 is asked as
+    whether it is at least 5."""
+    literal = constant_of(test.operands[1]) if len(test.operands) == 2 else None
+    if literal is None or test.form.type is None or test.form.type.is_float:
+        return literal
+    over = any(m in ("gt", "le", "hi", "ls") for m in test.form.mods)
+    bits = test.form.type.bits
+    literal &= (1 << bits) - 1
+    literal -= (literal >> (bits - 1)) << bits  # by its sign
+    return literal + over
 
 
 def _shift(v: Value, of: Value) -> tuple[int, int]:
@@ -120,11 +134,21 @@ def _shift(v: Value, of: Value) -> tuple[int, int]:
     return by, bits
 
 
-def _is_part(v: Value, of: Value) -> bool:
-    """Whether a value is another one shifted or masked by a constant."""
+def _part(v: Value, of: Value) -> int | None:
+    """How many bits a value can have that is another one, or it shifted or masked by a constant;
+    None of others."""
     d = v.definer
-    return d is not None and (d.form.kind is OpKind.SHIFT or d.form.op.name == "and") and (
-        d.operands[0] is of and constant_of(d.operands[1]) is not None)
+    if v is of:
+        return v.type.bits or 0
+    if d is None or not (d.form.kind is OpKind.SHIFT or d.form.op.name == "and") or (
+        d.operands[0] is not of
+    ):
+        return None
+    by = constant_of(d.operands[1])
+    if by is None:
+        return None
+    whole = d.type.bits or 0
+    return whole if d.form.kind is OpKind.SHIFT else (by & ((1 << whole) - 1)).bit_length()
 
 
 def waits_for_data(loop: Loop) -> bool:
@@ -191,28 +215,34 @@ def _needed(loop: Loop, tested: Sequence[Value]) -> list[Instruction] | None:
 def _know(
     known: dict[Value, int], v: Value, source: Value, launch: Mapping[str, int]
 ) -> None:
-    x = _before(source, launch, DEEP)
+    x = _before(source, launch)
     if x is not None:
         known[v] = _bits(x, v)
 
 
-def _before(v: Value, launch: Mapping[str, int], depth: int) -> int | None:
-    """What a value in front of a loop is."""
+def _before(
+    v: Value, launch: Mapping[str, int], known: dict[Value, int | None] | None = None,
+    depth: int = DEEP,
+) -> int | None:
+    """What a value in front of a loop is; `known` are those that were asked for."""
     x = constant_of(v)
     if x is not None or not launch:
         return x
     if isinstance(v, SpecialRegister):
         return launch.get(v.name)
+    known = {} if known is None else known
     d = v.definer
-    if d is None or d.is_phi or not d.form.pure or not depth:
-        return None
-    known = {}
+    if v in known or d is None or d.is_phi or not d.form.pure or not depth:
+        return known.get(v)
+    known[v] = None
+    values = {}
     for operand in d.operands:
-        x = _before(operand, launch, depth - 1)
+        x = _before(operand, launch, known, depth - 1)
         if x is None:
             return None
-        known[operand] = _bits(x, operand)
-    return evaluate(d, known)
+        values[operand] = _bits(x, operand)
+    known[v] = evaluate(d, values)
+    return known[v]
 
 
 def _bits(x: int, v: Value) -> int:

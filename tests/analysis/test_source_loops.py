@@ -141,6 +141,16 @@ def test_a_constant_that_the_copies_share_and_tests_between_them() -> None:
     assert groups(f"A:\n.loc 1 21 5\n{half}{end}X:\n")[0].copies == 1
 
 
+def test_copies_ask_for_one_bound_in_two_ways() -> None:
+    """`i > 2047` leaves where `i < 2048` goes on."""
+    one = "ld.global.f32 %f2, [%rd1]; add.f32 %f1, %f1, %f2; add.s32 %r1, %r1, %r3;\n"
+    leave = "setp.gt.s32 %p2, %r1, 2047; @%p2 bra X;\n"
+    end = "setp.lt.s32 %p1, %r1, 2048; @%p1 bra A;\n"
+    assert groups(f"A:\n.loc 1 20 3\n{one}{leave}{one}{end}X:\n")[0].copies == 2
+    other = leave.replace("2047", "2046")
+    assert groups(f"A:\n.loc 1 20 3\n{one}{other}{one}{end}X:\n")[0].copies == 1
+
+
 def test_a_search_that_ends_early_in_one_copy_is_no_two() -> None:
     """`for (; j < m; j++) if (a[j] != b[j]) break;` of one line, whose ways out have one place."""
     loads = "ld.global.u32 %r3, [%rd1]; ld.global.u32 %r4, [%rd2];\n"

@@ -92,6 +92,10 @@ COPIES = "and.b32 %r4, %r3, -2; setp.eq.s32 %p2, %r4, 0; @%p2 bra M; mul.lo.u32 
     ({"shr.u32 %r3, %r3": "shl.b32 %r3, %r3"}, (32.0, 1)),
     ({"  shr.u32 %r3, %r3, 1;": f"  {COPIES}shr.u32 %r3, %r3, 2;"}, (16.0, 2)),  # nvcc's copies
     ({"  shr.u32 %r3, %r3, 1;": "shr.u32 %r4, %r3, 1; and.b32 %r3, %r4, 127;"}, (8.0, 1)),
+    ({"shr.u32 %r3, %r3": "shl.b32 %r3, %r3", "setp.ne.s32 %p1, %r3, 0":
+      "setp.gt.s32 %p1, %r3, -1"}, (32.0, 1)),  # until its sign is set
+    ({"shr.u32 %r3, %r3": "shl.b32 %r3, %r3", "setp.ne.s32 %p1, %r3, 0":
+      "and.b32 %r4, %r3, 252; setp.ne.s32 %p1, %r4, 0"}, (8.0, 1)),  # an `unsigned char`
     ({"ne.s32 %p1, %r3, 0": "ne.s32 %p1, %r3, 4"}, None),  # another end
     ({"ne.s32 %p1, %r3, 0": "ne.s32 %p1, %r1, 0"}, None),  # of another number
     ({"shr.u32 %r3, %r3": "add.s32 %r3, %r3"}, None),
@@ -114,6 +118,15 @@ def test_data_or_constants_end_a_loop(text: str, data: bool):
     f = nvir.read_ptx(text)["k"]
     f.analyze_cfg()
     assert waits_for_data(f.loops()[0]) is data
+
+
+def test_what_the_rest_of_a_division_leaves_is_worked_out():
+    """`n - n % 3` by a multiplication, from which copies count down: twenty operations deep."""
+    chain = "mov.u32 %r2, %ntid.x;\n" + "add.s32 %r4, %r2, 1; sub.s32 %r2, %r4, 1;\n" * 9
+    text = TEXT.replace("  mov.u32 %r2, WARP_SZ;", chain)
+    f = nvir.read_ptx(text)["k"]
+    f.analyze_cfg()
+    assert stepped_rounds(f.loops()[0], {"%ntid.x": 256}) == (8, f.loops()[0].latches[0])
 
 
 @pytest.mark.parametrize(("threads", "rounds"), [(96, 0), (128, 1), (256, 2), (288, 2)])

@@ -251,3 +251,22 @@ def test_with_restrict_registers_for_fewer_blocks_are_tried(
     found = tried(Tuning("sass", "sm_80", "l2", [k], 0), trials, Launches())
     texts = [] if not found else found["k"].texts
     assert any("__launch_bounds__(256, 4)" in x for x in texts) == said
+
+
+@pytest.mark.parametrize(("source", "after", "fits"), [
+    ("assumed", [95.5], True), ("assumed", [32.0], False), ("assumed", [], False),
+    ("known", [], True),  # nothing of it is left
+])
+def test_code_that_can_run_less_often_is_not_compared(
+    source: str, after: list[float], fits: bool
+):
+    """nvcc knows that ten digits are divided away: ten copies are no gain over 95.5 rounds."""
+    from nvir.report.tuning.written import _is_as_long
+
+    module = read_ptx(TEXT)
+    module["k"].analyze_cfg()
+    none = frozenset[int]()
+    k, new = (KernelTuning("k", [KernelLoop("LOOP", None, [n], how, 1, none, none, True, none)
+                                 for n in counts], 256, True)
+              for counts, how in (([95.5], source), (after, "known")))
+    assert _is_as_long(k, module, new, module) == fits

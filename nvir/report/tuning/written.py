@@ -47,12 +47,13 @@ from nvir.report.tuning.advice import (
 from nvir.tune.candidates import Choices, LoopSetting
 from nvir.tune.judge import Cycles
 from nvir.tune.search import TIE, WORSE, Judged, KernelTuning, Launches, Tuning, tune
-from nvir.tune.weights import dealt
+from nvir.tune.weights import KernelLoop, dealt
 
 ROUNDS = 4  # of nvcc for what a file's kernels are known to gain by
 FURTHER = 3  # more, with twice as many copies of the loop that takes most, or fewer blocks
 SHARE = 0.1  # of a kernel's cycles that this loop takes
 COPIES = 8  # of a loop, from which on this is tried
+UNLIKE = 0.1  # of its iterations by which a loop may differ from what it was
 AS_IT_IS = Cycles(1.0, 1.0)
 
 
@@ -141,7 +142,7 @@ def _best(group: Sequence[KernelTuning], done: Sequence[Round]) -> Round | None:
 def _times(group: Sequence[KernelTuning], one: Round) -> Cycles | None:
     """The cycles of kernels after a round, as a share of those before, on average; None where one
     of them loses by it, or where it was no round of theirs."""
-    if not any(k.name in one.wanted for k in group):
+    if not any(k.name in one.wanted for k in group) or any(k.name not in one.made for k in group):
         return None
     pairs = [(one.made[k.name], k.candidates[0]) for k in group]
     times = [Cycles(_ratio(a.cycles.one_warp, b.cycles.one_warp),
@@ -332,27 +333,47 @@ def same_code(a: Module, b: Module) -> bool:
 def as_written(
     kernels: Sequence[KernelTuning], changed: Module, trials: Trials, request: Launches
 ) -> dict[str, Judged]:
-    """What a changed source comes to, each loop of it with as many iterations as before."""
+    """What a changed source comes to, each loop of it with as many iterations as before; without
+    kernels of which a loop has others, as one that can have fewer than were assumed: the code as it
+    was would have those too."""
     trips = {f"{k.name}:{header}": n for k in kernels
              for header, n in rounds(k, trials.module, changed).items()}
     only = attrs.evolve(request, trips=trips, loop=" ", launch_bounds=False)
     made = tune(changed, trials.machine, trials.arch, only, kernels=[k.name for k in kernels])
-    return {k.name: k.candidates[0] for k in made.kernels}
+    return {new.name: new.candidates[0] for k, new in zip(kernels, made.kernels, strict=True)
+            if _is_as_long(k, trials.module, new, changed)}
+
+
+def _is_as_long(
+    k: KernelTuning, before: Module, new: KernelTuning, changed: Module
+) -> bool:
+    """Whether the loops of a kernel whose count was not known run as often as they did."""
+    runs = {place: x.of_source for place, x in _mains(new, changed)}
+    return all(
+        abs(runs.get(place, 0.0) - x.of_source) <= UNLIKE * x.of_source
+        for place, x in _mains(k, before) if x.source not in ("known", "block")
+    )
+
+
+def _mains(k: KernelTuning, module: Module) -> Iterator[tuple[object, KernelLoop]]:
+    """Of each loop of the source the loop with most copies of it."""
+    loops = {x.name: x for x in k.loops}
+    for place, parts in _parts(module, k.name):
+        header, *_ = max(parts, key=lambda x: x[1])
+        if header in loops:
+            yield place, loops[header]
 
 
 def rounds(k: KernelTuning, before: Module, changed: Module) -> dict[str, float]:
     """How often each loop of a kernel runs in a changed module, so that the source's loops run as
     often as they were taken to; without those whose count is assumed, as it then is again."""
     loops = {x.name: x for x in k.loops if x.source != "assumed"}
-    runs = {}
+    runs = {place: x.of_source for place, x in _mains(k, before) if x.name in loops}
     versions = {}  # run apart from the others, by their copies
     for place, parts in _parts(before, k.name):
         versions.update({(place, copies): loops[header].trips
                          for header, copies, role in parts
                          if role == "version" and header in loops})
-        header, copies, _ = max(parts, key=lambda x: x[1])
-        if header in loops:
-            runs[place] = loops[header].of_source
     found: dict[str, float] = {}
     for place, parts in _parts(changed, k.name):
         most = max(copies for _, copies, _ in parts)
