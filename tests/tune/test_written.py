@@ -253,20 +253,22 @@ def test_with_restrict_registers_for_fewer_blocks_are_tried(
     assert any("__launch_bounds__(256, 4)" in x for x in texts) == said
 
 
-@pytest.mark.parametrize(("source", "after", "fits"), [
-    ("assumed", [95.5], True), ("assumed", [32.0], False), ("assumed", [], False),
-    ("known", [], True),  # nothing of it is left
+@pytest.mark.parametrize(("source", "after", "line", "fits"), [
+    ("assumed", [95.5], 17, True), ("assumed", [32.0], 17, False), ("assumed", [], 17, False),
+    ("assumed", [95.5], 16, True), ("assumed", [32.0], 16, False),  # nvcc tells another line
+    ("known", [], 17, True),  # nothing of it is left
 ])
 def test_code_that_can_run_less_often_is_not_compared(
-    source: str, after: list[float], fits: bool
+    source: str, after: list[float], line: int, fits: bool
 ):
     """nvcc knows that ten digits are divided away: ten copies are no gain over 95.5 rounds."""
     from nvir.report.tuning.written import _is_as_long
 
-    module = read_ptx(TEXT)
-    module["k"].analyze_cfg()
+    module, changed = read_ptx(TEXT), read_ptx(TEXT.replace(".loc 1 17", f".loc 1 {line}"))
+    for m in (module, changed):
+        m["k"].analyze_cfg()
     none = frozenset[int]()
     k, new = (KernelTuning("k", [KernelLoop("LOOP", None, [n], how, 1, none, none, True, none)
                                  for n in counts], 256, True)
               for counts, how in (([95.5], source), (after, "known")))
-    assert _is_as_long(k, module, new, module) == fits
+    assert _is_as_long(k, module, new, changed) == fits
