@@ -319,8 +319,8 @@ def _grouped(places: tuple[Place, ...], group: list[Loop], trips: int | None) ->
         role = "whole" if len(group) == 1 else "version"
         return SourceLoop(places, tuple(LoopPart(x, n, role) for x in group))
     mains = [(x, s) for x, s, n in zip(group, found, copies, strict=True) if n > 1]
-    rests = [not shared or any(_ratio(m, s)[1] and bool(y.children) == bool(x.children)
-                               for y, m in mains) for x, s in zip(group, found, strict=True)]
+    rests = [any((not shared or _ratio(m, s)[1]) and bool(y.children) == bool(x.children)
+                 for y, m in mains) for x, s in zip(group, found, strict=True)]
     return SourceLoop(places, tuple(
         LoopPart(x, n, "main" if n > 1 else "remainder" if rest else "version")
         for x, n, rest in zip(group, copies, rests, strict=True)

@@ -234,6 +234,20 @@ def test_a_loop_around_others_is_no_remainder_of_one_without() -> None:
         assert found == [("A", 4, "main"), ("B", 1, role)]
 
 
+def test_a_loop_around_another_is_no_rest_of_its_twin_without() -> None:
+    """What nvcc makes where the inner loop does nothing is unrolled, with a remainder."""
+    def turn(label: str, counter: str, step: int, within: str = "") -> str:
+        return (f"{label}:\n{within}.loc 1 20 3\nadd.s32 {counter}, {counter}, {step};\n"
+                f"setp.lt.s32 %p1, {counter}, %r2; @%p1 bra {label};\n")
+
+    inner = body("I", 1, "%r5", 1, 40)
+    twins = turn("A", "%r1", 4) + turn("B", "%r3", 1) + turn(
+        "C", "%r4", 1, f"mov.u32 %r5, 0;\n{inner}")
+    (outer, _) = groups(twins)
+    assert [(p.copies, p.role) for p in outer.parts] == [
+        (4, "main"), (1, "remainder"), (1, "version")]
+
+
 def test_two_versions_of_a_loop() -> None:
     text = "setp.lt.s32 %p2, %r2, 5; @%p2 bra B;\n" + body("A", 1, "%r1", 1, 20) + "bra X;\n"
     found = groups(text + body("B", 1, "%r1", 1, 20) + "X:\n")
