@@ -94,7 +94,8 @@ def shifted_out(loop: Loop) -> tuple[float, int] | None:
         return None
     ends = [b.terminator for b, _ in loop.exits]
     made = [comparison(i.guard) for i in ends if i is not None and i.guard is not None]
-    asked = [test[0].operands[0] for test in made if test is not None and threshold(test[0]) == 0]
+    asked = [test[0].operands[0] for test in made if test is not None and len(test[0].operands) > 1
+             and 0 in (constant_of(test[0].operands[1]), threshold(test[0]))]
     for phi in (i for i in loop.header if i.is_phi):
         turned = phi.arriving(loop.latches[0])
         by, bits = _shift(turned, phi)
@@ -110,10 +111,10 @@ def threshold(test: Instruction) -> int | None:
     """The literal that a comparison of integers has: whether one is greater than 4 is asked as
     whether it is at least 5."""
     literal = constant_of(test.operands[1]) if len(test.operands) == 2 else None
-    if literal is None or test.form.type is None or test.form.type.is_float:
+    bits = test.form.type.bits if test.form.type is not None else 0
+    if literal is None or not bits or test.form.type is None or test.form.type.is_float:
         return literal
     over = any(m in ("gt", "le", "hi", "ls") for m in test.form.mods)
-    bits = test.form.type.bits
     literal &= (1 << bits) - 1
     literal -= (literal >> (bits - 1)) << bits  # by its sign
     return literal + over

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import attrs
 
+from nvir.assembler.regalloc.targets import ASSUMED_BLOCK
 from nvir.ir import Diagnostic, Module, NvirError, capability
 from nvir.report.model import (
-    ASSUMED_BLOCK,
     FunctionReport,
     Launch,
     ModuleReport,

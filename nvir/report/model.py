@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from nvir.analysis.places import SourceLines
+from nvir.assembler.regalloc.targets import ASSUMED_BLOCK, block_threads
 from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.ir.block import Block
 from nvir.ir.bulk import bulk
@@ -51,7 +52,6 @@ SCHEMA = "nvir.report/1"
 # The reason of pipeline figures: they are no prediction of the assembler.
 REACHABLE = "what a modulo schedule would reach; ptxas does not pipeline loops"
 NOT_SCHEDULED = "not scheduled; nvir schedule"
-ASSUMED_BLOCK = 256
 NAMED = 3  # kernels in a note about several
 NOT_DECIDED = UnrollDecision(reason="pass not available")
 THOROUGH_BLOCKS = 400  # of a module: beyond that, schedules are the first that fit
@@ -427,13 +427,8 @@ def block_size(f: Function, given: int | None) -> tuple[int, bool]:
     """(threads a block, whether assumed): `given`, else .reqntid, else .maxntid, else 256."""
     if given is not None:
         return given, False
-    for name in ("reqntid", "maxntid"):
-        if name in f.directives:
-            size = 1
-            for n in f.directives[name]:
-                size *= n
-            return size, False
-    return ASSUMED_BLOCK, True
+    said = block_threads(f)
+    return said or ASSUMED_BLOCK, said is None
 
 
 def occupancy_figures(

@@ -27,6 +27,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import constant_of, trip_count
 from nvir.analysis.stepped import stepped_count, stepped_rounds
+from nvir.assembler.regalloc.targets import block_shape
 from nvir.assembler.unroll.miscounts import miscount
 from nvir.ir.block import NOUNROLL, Block
 from nvir.ir.clone import clone_function
@@ -344,9 +345,8 @@ def block_trips(kernel: Function, threads: int) -> dict[str, tuple[int, Block]]:
     dimension, it has to say how many of the threads are in each."""
     asked = {v.name for i in kernel.instructions() for v in i.operands
              if isinstance(v, SpecialRegister)}
-    sizes = tuple(int(n) for n in kernel.directives.get("reqntid", kernel.directives.get(
-        "maxntid", ())))
-    shape = (*sizes, 1, 1)[:3] if math.prod(sizes) == threads and sizes else (threads, 1, 1)
+    said = block_shape(kernel)
+    shape = (*said, 1, 1)[:3] if said and math.prod(said) == threads else (threads, 1, 1)
     if shape == (threads, 1, 1) and any(x.startswith(("%tid.", "%ntid.")) and x[-1] != "x"
                                         for x in asked):
         return {}

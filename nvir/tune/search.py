@@ -29,7 +29,7 @@ import attrs
 
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.source_loops import parts_by_header
-from nvir.assembler.regalloc.targets import block_threads
+from nvir.assembler.regalloc.targets import ASSUMED_BLOCK, block_threads
 from nvir.assembler.unroll.decision import copies
 from nvir.ir.bulk import bulk
 from nvir.ir.errors import NvirError
@@ -74,7 +74,6 @@ LOOPS = 8  # of a kernel, those that run most instructions
 PROBED = 4000  # instructions of a kernel up to which counts of loops not asked for are looked up
 CROWDED = 2  # candidates that are tried again with fewer registers
 FULL = "the file's candidates are large enough"
-ASSUMED_BLOCK = 256
 PARTITIONS = 4
 JudgeName = Literal["sass", "model"]
 

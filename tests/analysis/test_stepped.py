@@ -96,6 +96,7 @@ COPIES = "and.b32 %r4, %r3, -2; setp.eq.s32 %p2, %r4, 0; @%p2 bra M; mul.lo.u32 
       "setp.gt.s32 %p1, %r3, -1"}, (32.0, 1)),  # until its sign is set
     ({"shr.u32 %r3, %r3": "shl.b32 %r3, %r3", "setp.ne.s32 %p1, %r3, 0":
       "and.b32 %r4, %r3, 252; setp.ne.s32 %p1, %r4, 0"}, (8.0, 1)),  # an `unsigned char`
+    ({"ne.s32 %p1, %r3, 0": "gt.s32 %p1, %r3, 0"}, (32.0, 1)),
     ({"ne.s32 %p1, %r3, 0": "ne.s32 %p1, %r3, 4"}, None),  # another end
     ({"ne.s32 %p1, %r3, 0": "ne.s32 %p1, %r1, 0"}, None),  # of another number
     ({"shr.u32 %r3, %r3": "add.s32 %r3, %r3"}, None),

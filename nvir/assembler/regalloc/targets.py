@@ -11,25 +11,29 @@ Source  Figures of `ptxas -v` at sm_90: of 102 kernels with more than 30 registe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from nvir.ir.function import Function
 from nvir.sm.profile import Limits
 
+ASSUMED_BLOCK = 256  # threads, of a kernel that does not say
 RESERVED = 2  # `ptxas -v` prints two more than the highest register and one
 _UNIT = 8  # a thread's registers come in eights
 _WARPS = 4  # steps between the targets, in warps an SM
 
 
+def block_shape(function: Function) -> tuple[int, ...]:
+    """The largest block that the kernel says it is launched with, by dimensions; () unsaid."""
+    said = next((function.directives[x] for x in ("reqntid", "maxntid")
+                 if x in function.directives), ())
+    return tuple(map(int, said))
+
+
 def block_threads(function: Function) -> int | None:
-    """Threads of the largest block that the kernel says it is launched with; None unsaid."""
-    for name in ("reqntid", "maxntid"):
-        if name in function.directives:
-            size = 1
-            for n in function.directives[name]:
-                size *= int(n)
-            return max(size, 1)
-    return None
+    """Threads of that block; None unsaid."""
+    shape = block_shape(function)
+    return max(math.prod(shape), 1) if shape else None
 
 
 def register_limit(function: Function, limits: Limits) -> int:

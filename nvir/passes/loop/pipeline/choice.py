@@ -26,7 +26,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import trip_count
 from nvir.assembler.regalloc.predict import predict
-from nvir.assembler.regalloc.targets import block_threads
+from nvir.assembler.regalloc.targets import ASSUMED_BLOCK, block_threads
 from nvir.ir import Block, Function, Loop, NvirError
 from nvir.ir.clone import clone_function
 from nvir.passes.loop.pipeline.body import Body, Staged, StageLayout, by_delays, delays_of
@@ -49,7 +49,6 @@ LONGEST_PROLOGUE = 1 << 17  # instructions; only a mistaken demand leads there
 MARGIN = 0.03  # of the cycles an iteration: less is within what the model cannot tell
 ROUNDING = 0.025  # by which a simulation of some rounds may fall below the bound of endless ones
 ISSUES = 40_000  # of one simulation
-ASSUMED_BLOCK = 256
 PARTITIONS = 4  # of an SM
 Registers = tuple[int, int]  # a thread, and spill bytes
 

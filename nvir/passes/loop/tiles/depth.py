@@ -23,9 +23,9 @@ from __future__ import annotations
 import attrs
 
 from nvir.assembler.regalloc.predict import predict
-from nvir.assembler.regalloc.targets import block_threads
+from nvir.assembler.regalloc.targets import ASSUMED_BLOCK, block_threads
 from nvir.ir import CallInfo, Function, Loop, NvirError, SymbolOffset, Value, Variable
-from nvir.passes.loop.pipeline.choice import ASSUMED_BLOCK, PARTITIONS
+from nvir.passes.loop.pipeline.choice import PARTITIONS
 from nvir.passes.loop.tiles.reasons import TileReason, TileRefused
 from nvir.passes.loop.tiles.recognise import TileLoop
 from nvir.sm.occupancy import occupancy
