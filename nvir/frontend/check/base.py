@@ -97,7 +97,7 @@ class ExpressionBase:
         if e.type is None:
             e.type = computed
         elif not _alike(e.type, computed):
-            raise Mistake(f"this is a '{tree.spell(computed)}', not a '{tree.spell(e.type)}'",
+            raise Mistake(f"this is of type '{tree.spell(computed)}', not '{tree.spell(e.type)}'",
                           e.place)
         self.done[id(e)] = e
         return e

@@ -34,12 +34,12 @@ class ExpressionChecker(Operators):
         if e.type is not None and not (
             tree.is_integer(e.type) or isinstance(tree.strip(e.type), tree.Enum)
         ):
-            raise Mistake(f"an integer that is a '{tree.spell(e.type)}'", e.place)
+            raise Mistake(f"an integer of type '{tree.spell(e.type)}'", e.place)
         return tree.INT
 
     def float_literal(self, e: tree.FloatLiteral) -> tree.CType:
         if e.type is not None and not tree.is_float(e.type):
-            raise Mistake(f"a floating-point number that is a '{tree.spell(e.type)}'", e.place)
+            raise Mistake(f"a floating-point number of type '{tree.spell(e.type)}'", e.place)
         return tree.DOUBLE
 
     def string(self, e: tree.StringLiteral) -> tree.CType:
