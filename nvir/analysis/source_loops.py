@@ -25,6 +25,7 @@ from types import MappingProxyType
 
 import attrs
 
+from nvir.analysis.ends import shifted_out, threshold
 from nvir.analysis.induction import (
     comparison,
     constant_of,
@@ -33,7 +34,6 @@ from nvir.analysis.induction import (
     trip_count,
 )
 from nvir.analysis.places import SourceLines
-from nvir.analysis.stepped import shifted_out, threshold
 from nvir.ir import Form, OpKind
 from nvir.ir.block import Block
 from nvir.ir.function import Function
@@ -389,7 +389,36 @@ def _tests(loop: Loop) -> int:
         here = [x for x in out if x.loc == branch.loc]
         alike = max((sum(v in bounds[x] for x in here) for v in bounds.get(branch, ())), default=0)
         found = max(found, alike or (len(here) if branch.loc else 1))
-    return found
+    return found if found > 1 else _evenly_asked(loop, [x for x in out if not bounds[x]])
+
+
+def _evenly_asked(loop: Loop, out: Sequence[Instruction]) -> int:
+    """How often ways out ask for one variable, each the same step further, in all of its stride:
+    the bound may change in the loop. 1 where they do not."""
+    for v in induction_variables(loop):
+        if not isinstance(v.step, int) or abs(v.step) < 2:
+            continue
+        asked = {d for branch in out if branch.guard is not None
+                 for d in [_ahead(comparison(branch.guard), v.phi)] if d is not None}
+        n = len(asked)
+        if 1 < n <= MOST_COPIES and v.step % n == 0 and asked == {
+            min(asked) + abs(v.step) // n * k for k in range(n)
+        }:
+            return n
+    return 1
+
+
+def _ahead(test: tuple[Instruction, bool] | None, phi: Instruction) -> int | None:
+    """By how much what is compared is more than a variable; None where it is not that."""
+    x = test[0].operands[0] if test is not None and test[0].operands else None
+    if x is phi:
+        return 0
+    d = x.definer if x is not None else None
+    if d is None or d.form.name != "add" or len(d.operands) != 2 or d.operands[0] is not phi:
+        return None
+    by = constant_of(d.operands[1])
+    bits = d.type.bits or 64
+    return None if by is None else by - (1 << bits) * (by >> (bits - 1) & 1)
 
 
 def _bounds(branch: Instruction, loop: Loop) -> set[Hashable]:

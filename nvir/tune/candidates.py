@@ -26,7 +26,7 @@ import attrs
 
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import constant_of, trip_count
-from nvir.analysis.stepped import stepped_count, stepped_rounds
+from nvir.analysis.rounds import LoopCounts, loop_counts, stepped_count
 from nvir.assembler.regalloc.targets import block_shape
 from nvir.assembler.unroll.miscounts import miscount
 from nvir.ir.block import NOUNROLL, Block
@@ -74,6 +74,8 @@ class LoopSetting:
     apart      in a version for operands that do not overlap
     vectors    with vector accesses, in a version for aligned addresses
     converted  its small branches are guards and selects
+    source     copies of the source's loop that its pragma asks for, 0: `unroll` times those that
+               the front end made; for the source alone
     """
 
     unroll: int | None = None
@@ -82,6 +84,7 @@ class LoopSetting:
     apart: bool = False
     converted: bool = False
     vectors: bool = False
+    source: int = 0
 
     def __str__(self) -> str:
         parts = ["if-converted"] if self.converted else []
@@ -90,6 +93,7 @@ class LoopSetting:
         if self.unroll is not None:
             parts.append({0: "full unroll", 1: "no unroll"}.get(
                 self.unroll, f"unroll {self.unroll}"))
+        parts += [f"{self.source} copies in the source"] if self.source else []
         parts += [f"pipeline {self.depth}"] if self.depth else []
         parts += ["vector accesses"] if self.vectors else []
         return ", ".join(parts) or "as it is"
@@ -133,7 +137,7 @@ class Choices:
 
     def to_json(self) -> dict[str, object]:
         """Plain data, for JSON."""
-        loops = {h: attrs.asdict(s) for h, s in self.loops}
+        loops = {h: attrs.asdict(s, filter=lambda a, _: a.name != "source") for h, s in self.loops}
         return {"loops": loops, "launch": dict([self.launch]) if self.launch else {}}
 
 
@@ -339,25 +343,23 @@ def known_trips(kernel: Function) -> dict[str, int]:
     return found
 
 
-def block_trips(kernel: Function, threads: int) -> dict[str, tuple[int, Block]]:
-    """Of each loop whose count a block's threads tell, the iteration in which a block's first
-    thread leaves it, from 1, and by which of its blocks. Where a kernel asks for more than one
-    dimension, it has to say how many of the threads are in each."""
+def told_trips(
+    kernel: Function, threads: int, known: AbstractSet[str]
+) -> dict[str, LoopCounts]:
+    """Of each loop whose count is not `known`, what constants and a block's threads tell of it.
+    Where a kernel asks for more than one dimension, it has to say how many of the threads are in
+    each."""
     asked = {v.name for i in kernel.instructions() for v in i.operands
              if isinstance(v, SpecialRegister)}
-    said = block_shape(kernel)
-    shape = (*said, 1, 1)[:3] if said and math.prod(said) == threads else (threads, 1, 1)
+    said = (*(block_shape(kernel) or ()), 1, 1, 1)
+    shape: tuple[int, int, int] | None = said[0], said[1], said[2]
+    if math.prod(said) != threads:
+        shape = threads, 1, 1
     if shape == (threads, 1, 1) and any(x.startswith(("%tid.", "%ntid.")) and x[-1] != "x"
                                         for x in asked):
-        return {}
-    launch = {f"%ntid.{x}": n for x, n in zip("xyz", shape, strict=True)}
-    launch |= {f"%tid.{x}": 0 for x in "xyz"}
-    found = {}
-    for loop in Analyses.of(kernel).loops if asked & set(launch) else ():
-        left = stepped_rounds(loop, launch)
-        if left is not None:
-            found[str(loop.header.name)] = left
-    return found
+        shape = None
+    loops = [x for x in Analyses.of(kernel).loops if str(x.header.name) not in known]
+    return {str(x.header.name): n for x, n in loop_counts(kernel, loops, shape).items()}
 
 
 def most_trips(kernel: Function) -> dict[str, int]:

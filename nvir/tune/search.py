@@ -45,7 +45,6 @@ from nvir.tune.candidates import (
     Choices,
     LoopSetting,
     attempt,
-    block_trips,
     changed,
     clean,
     context,
@@ -53,6 +52,7 @@ from nvir.tune.candidates import (
     loop_settings,
     most_trips,
     together,
+    told_trips,
 )
 from nvir.tune.judge import Cycles, KernelTime, kernel_time
 from nvir.tune.weights import Dealing, KernelLoop, Parts, anchor, kernel_loops, once
@@ -294,7 +294,8 @@ class _Search:
         threads = request.block or block_threads(kernel)
         block = threads or ASSUMED_BLOCK
         loops = kernel_loops(
-            kernel, given, self.known, self.most, parts, block_trips(kernel, block))
+            kernel, given, self.known, self.most, parts,
+            told_trips(kernel, block, self.known.keys()))
         self.found = KernelTuning(name, loops, block, not threads)
         self.ctx = context(module, profile)
         self.pending: dict[Choices, Function] = {}
@@ -334,7 +335,7 @@ class _Search:
                 yield 1.0, queues
             return
         chosen = self._asked()
-        total = sum(map(_work, chosen))
+        total = sum(map(_work, chosen)) or 1.0
         for x in chosen:
             yield _work(x) / total, {x.name: queues[x.name]}
 

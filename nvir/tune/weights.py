@@ -24,8 +24,9 @@ from types import MappingProxyType
 import attrs
 
 from nvir.analysis.analyses import Analyses
+from nvir.analysis.ends import shifted_out, waits_for_data
+from nvir.analysis.rounds import LoopCounts
 from nvir.analysis.source_loops import LoopPart, SourceLoop
-from nvir.analysis.stepped import shifted_out, waits_for_data
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop
@@ -104,11 +105,11 @@ def dealt(trips: float, copies: int) -> tuple[float, float]:
 def kernel_loops(
     kernel: Function, given: Mapping[str, float], known: Mapping[str, int],
     most: Mapping[str, int], parts: Parts = MappingProxyType({}),
-    by_block: Mapping[str, tuple[int, Block]] = MappingProxyType({}),
+    told: Mapping[str, LoopCounts] = MappingProxyType({}),
 ) -> list[KernelLoop]:
     """The loops of a kernel with numbered instructions, outer before inner; `most` iterations of
-    those that do what others leave, `parts` of loops of the source that they are, `by_block` where
-    those are left whose count a block's threads tell."""
+    those that do what others leave, `parts` of loops of the source that they are, `told` what
+    constants and a block's threads tell of others."""
     found: dict[str, KernelLoop] = {}
     for loop in Analyses.of(kernel).loops:
         name = str(loop.header.name)
@@ -126,14 +127,13 @@ def kernel_loops(
         elif name in known:
             counts, source = [max(1, known[name])], "known"
             part = _once_more(loop, anchors)
-        elif name in by_block:
-            n, end = by_block[name]
-            counts, source = [n - (end not in loop.latches)], "block"
-            part = 0.0 if end in loop.latches else _part(loop, anchors, end)
+        elif name in told and told[name].is_sure:
+            counts, source = told[name].whole, "block" if told[name].by_block else "known"
+            part = sum(n * _part(loop, anchors, b) for b, n in told[name].part.items())
         elif name in most:
             counts, source = range(most[name] + 1), "rest"
-        elif (shifted := shifted_out(loop)) is not None:
-            every = range(1, int(shifted[0] * each) + 1)
+        elif (limit := _limit(loop, told.get(name))) is not None:
+            every = range(1, int(limit * each) + 1)
             counts, source = [n // each if rest else n / each for n in every], "most"
         found[name] = KernelLoop(
             name, found.get(str(loop.parent.header.name)) if loop.parent else None,
@@ -145,6 +145,13 @@ def kernel_loops(
             found[name].rests = [found[str(x.loop.header.name)] for x in group.parts
                                  if x.role == "remainder"]
     return list(found.values())
+
+
+def _limit(loop: Loop, told: LoopCounts | None) -> float | None:
+    """How many iterations a loop has at most, if something limits them."""
+    shifted = shifted_out(loop)
+    some = [max(told.whole)] if told is not None else []
+    return min([*some, *([shifted[0]] if shifted is not None else [])], default=None)
 
 
 def _copies(place: tuple[SourceLoop, LoopPart]) -> tuple[int, bool]:

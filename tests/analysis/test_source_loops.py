@@ -176,6 +176,22 @@ def test_ways_out_that_compare_with_another_bound_are_no_copies(
     assert found.copies == copies
 
 
+@pytest.mark.parametrize(("second", "step", "pragma", "copies"), [
+    ("1", "2", "nounroll", 2), ("1", "2", "", 1),
+    ("1", "3", "nounroll", 1), ("4", "2", "nounroll", 1),  # it asks of another iteration
+])
+def test_copies_whose_bound_changes_ask_one_step_further_each(
+    second: str, step: str, pragma: str, copies: int
+) -> None:
+    """`for (; e < end[v]; e++)` where the loop may store to `end`, without places."""
+    load = "ld.global.u32 %r3, [%rd1]; ld.global.u32 %r4, [%rd2];\n"
+    test = f"add.s32 %r5, %r1, {second}; setp.ge.s32 %p2, %r5, %r4; @%p2 bra X;\n"
+    last = f"add.s32 %r1, %r1, {step}; setp.lt.s32 %p1, %r1, %r4; @%p1 bra A;\n"
+    start = "A:\n" + f'.pragma "{pragma}";\n' * bool(pragma)
+    (found,) = groups(f"{start}{load}{test}{load}{last}X:\n")
+    assert found.copies == copies
+
+
 def test_sums_of_integers_are_counted_by_the_steps() -> None:
     main = ".loc 1 20 3\nA: add.s32 %r3, %r3, %r1; add.s32 %r3, %r3, %r1; add.s32 %r1, %r1, 4;\n"
     end = "setp.lt.s32 %p1, %r1, %r2; @%p1 bra {};\n"

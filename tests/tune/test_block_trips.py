@@ -62,11 +62,22 @@ def test_what_a_loop_is_taken_to_run(
     assert (loop.source, loop.trips) == (source, trips)
 
 
-def test_a_stride_of_a_block_tells_the_rounds_of_its_first_thread():
+def test_a_loop_that_runs_in_some_warps_alone():
+    """`for (k = 0; k < threadIdx.x / 32; k++)`: the first warp leads past it, and where there is
+    no other nothing is left to be tuned."""
+    text = HALVING.replace("START", "%tid.x").replace("shr.u32 %r3, %r2, 1", "shr.u32 %r3, %r2, 5; "
+        "setp.eq.s32 %p2, %r3, 0; @%p2 bra PAST").replace(
+        "shr.u32 %r3, %r3, 1", "add.s32 %r3, %r3, -1").replace("  st.global", "PAST:\n  st.global")
+    assert [*only_loop(text, 128).counts] == [0, 1, 2, 3]
+    assert [*only_loop(text, 32).counts] == [0]
+
+
+def test_a_stride_of_a_block_tells_the_rounds_of_its_threads():
     """`for (i = threadIdx.x; i < 1000; i += blockDim.x)`."""
     text = HALVING.replace("START", "%ntid.x").replace("shr.u32 %r3, %r2, 1", "mov.u32 %r3, %tid.x")
     text = text.replace("shr.u32 %r3, %r3, 1", "add.s32 %r3, %r3, %r2").replace(
         "ne.s32 %p1, %r3, 0", "lt.s32 %p1, %r3, 1000")
     assert (only_loop(text, 128).source, only_loop(text, 128).trips) == ("block", 8)
+    assert [*only_loop(text.replace("%r3, 1000", "%r3, 900"), 128).counts] == [7, 7, 7, 8]
     loop = only_loop(text.replace("%r3, 1000", "%r3, 999999"), 128)
     assert loop.source == "assumed"  # after more than it is carried out for

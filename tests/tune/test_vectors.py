@@ -17,7 +17,7 @@ from nvir.tune.candidates import (
     number,
 )
 from nvir.tune.search import tune
-from tests.analysis.test_stepped import TEXT as HALVING
+from tests.analysis.test_rounds import TEXT as HALVING
 from tests.passes.test_loop_vectorize_memory import offsets
 from tests.passes.test_loop_version import run
 from tests.tune.test_tune import kernel_of

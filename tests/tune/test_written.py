@@ -223,6 +223,61 @@ def test_more_copies_are_tried_of_the_loop_that_takes_most(
     assert len(asked) == len(set(asked))
 
 
+def loop(
+    name: str, parent: KernelLoop | None, count: float, source: str = "known", size: int = 10
+) -> KernelLoop:
+    none = frozenset[int]()
+    return KernelLoop(name, parent, [count], source, 1, none, none, True, frozenset(range(size)))
+
+
+@pytest.mark.parametrize(("outer", "inner", "size", "share", "found"), [
+    ("known", "known", 10, 90.0, True),
+    ("known", "assumed", 10, 90.0, False), ("block", "known", 10, 90.0, False),
+    ("known", "known", 200, 90.0, False),  # more code than STRAIGHT
+    ("known", "known", 10, 1.0, False),  # of no account
+])
+def test_a_nest_of_known_counts_is_tried_as_straight_code(
+    outer: str, inner: str, size: int, share: float, found: bool
+):
+    from nvir.report.tuning.written import _straight
+
+    nest = loop("A", None, 3, outer)
+    base = attrs.evolve(judged(0, 1, 100.0), loops={"A": 2.0, "B": share})
+    k = KernelTuning("k", [nest, loop("B", nest, 2, inner, size)], 256, True, [base])
+    before = Choices((("B", LoopSetting(4)),))
+    wanted = Choices((("B", LoopSetting(4)), ("A", LoopSetting(0))))
+    assert _straight(k, {"A": 1, "B": 1}, before) == (wanted if found else None)
+    assert _straight(k, {"A": 0, "B": 1}, before) is None  # no pragma reaches it
+
+
+@pytest.mark.parametrize(("trips", "copies", "setting", "found"), [
+    (3.5, 4, LoopSetting(), 1), (8.5, 4, LoopSetting(), None), (3.5, 1, LoopSetting(), None),
+    (3.5, 4, LoopSetting(source=1), None), (3.5, 0, LoopSetting(), None),
+    (3.5, 2, LoopSetting(2), 1),
+])
+def test_a_short_loop_is_tried_without_copies(
+    trips: float, copies: int, setting: LoopSetting, found: int | None
+):
+    from nvir.report.tuning.written import _other_copies
+
+    base = attrs.evolve(judged(0, 1, 100.0), loops={"A": 50.0})
+    k = KernelTuning("k", [loop("A", None, trips, "block")], 256, True, [base])
+    made = _other_copies(k, {"A": copies}, Choices((("A", setting),)), 1)
+    assert made == (None if found is None else Choices((("A", LoopSetting(source=found)),)))
+
+
+def test_restrict_is_tried_beside_copies_though_alone_it_gained_nothing():
+    from nvir.report.tuning.written import _apart_too
+
+    alone = Choices((("L", LoopSetting(apart=True)),))
+    some = Choices((("M", LoopSetting(source=8)),))
+    both = Choices((("M", LoopSetting(source=8)), ("L", LoopSetting(apart=True))))
+    assert _apart_too(some, [alone]) == both
+    assert _apart_too(some, [some]) is None
+    assert _apart_too(both, [alone]) is None
+    assert _apart_too(Choices(()), [alone]) is None
+
+
 @pytest.mark.parametrize(("alone", "said"), [
     (60.0, True), (99.0, False),  # nothing gained by it, so it is not gone on from
 ])

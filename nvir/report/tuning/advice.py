@@ -127,7 +127,9 @@ def _of_loop(setting: LoopSetting, copies: int, several: bool) -> Iterator[tuple
         yield "small `if`s of the loop as `c ? a : b` (or take the PTX)", ""
     if setting.free and copies == 1:
         yield "no `#pragma unroll 1` (or another factor)", ""
-    if setting.unroll == 0 and copies:
+    if setting.source and copies:
+        yield f"`#pragma unroll {setting.source}`", ""
+    elif setting.unroll == 0 and copies:
         yield "`#pragma unroll`", ""
     elif setting.unroll is not None and copies:
         note = f"{copies} copies are in the PTX already: {copies} × {setting.unroll}"

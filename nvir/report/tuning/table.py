@@ -178,7 +178,8 @@ def _said(k: KernelTuning) -> Iterator[str]:
                 how += f", the mean of {ASSUMED[0]} to {ASSUMED[-1]}"
                 how += f" over {x.copies}" * (x.copies > 1) + "; --trip says it"
             n = f"{x.trips + x.part:.4g}"
-            yield f"loop {x.name}: {n} iteration{'s' * (n != '1')}{copies} ({how})"
+            mean = " on average" * (x.source in ("known", "block") and len(set(x.counts)) > 1)
+            yield f"loop {x.name}: {n} iteration{'s' * (n != '1')}{copies}{mean} ({how})"
 
 
 def _matters(c: Judged, k: KernelTuning) -> bool:

@@ -14,6 +14,7 @@ Cost    a call of nvcc and of ptxas for each of ROUNDS, and of FURTHER
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from statistics import geometric_mean
@@ -50,9 +51,10 @@ from nvir.tune.search import TIE, WORSE, Judged, KernelTuning, Launches, Tuning,
 from nvir.tune.weights import KernelLoop, dealt
 
 ROUNDS = 4  # of nvcc for what a file's kernels are known to gain by
-FURTHER = 3  # more, with twice as many copies of the loop that takes most, or fewer blocks
+FURTHER = 4  # more, by the best so far
 SHARE = 0.1  # of a kernel's cycles that this loop takes
-COPIES = 8  # of a loop, from which on this is tried
+COPIES = 8  # of a loop, from which on more are tried
+STRAIGHT = 1000  # instructions that a nest of known counts comes to
 UNLIKE = 0.1  # of its iterations by which a loop may differ from what it was
 AS_IT_IS = Cycles(1.0, 1.0)
 
@@ -179,33 +181,79 @@ def _first(k: KernelTuning, module: Module) -> list[Choices]:
 def _further(
     k: KernelTuning, module: Module, best: Round | None, done: Sequence[Round]
 ) -> list[Choices]:
-    """What is tried of the best so far next: more copies of the loop that takes most, where a count
-    leaves room, and with `__restrict__` registers for half as many blocks."""
+    """What is tried of the best so far next."""
     if best is not None and k.name not in best.wanted:
         return []
     settings = best.wanted[k.name] if best is not None else Choices(())
-    for made in (_more_copies(k, module, settings), _fewer_blocks(k, settings)):
-        if made is not None and not any(x.wanted.get(k.name) == made for x in done):
+    before = [x.wanted[k.name] for x in done if k.name in x.wanted]
+    copies = copies_of(module, k.name)
+    for made in (_straight(k, copies, settings), _apart_too(settings, before),
+                 _other_copies(k, copies, settings, COPIES), _other_copies(k, copies, settings, 1),
+                 _fewer_blocks(k, settings)):
+        if made is not None and made not in before:
             return [made]
     return []
 
 
-def _more_copies(k: KernelTuning, module: Module, settings: Choices) -> Choices | None:
-    copies = copies_of(module, k.name)
+def _straight(
+    k: KernelTuning, copies: Mapping[str, int], settings: Choices
+) -> Choices | None:
+    """All iterations of the nest that runs most instructions, of those whose counts are known."""
+    found: list[tuple[float, str]] = []
+    for nest in k.loops:
+        inner = [x for x in k.loops if nest in x.outer()]
+        size = _instructions(nest) + sum(map(_instructions, inner))
+        if inner and copies.get(nest.name) == 1 and size <= STRAIGHT and all(
+            x.source == "known" for x in (nest, *inner, *nest.outer())
+        ):
+            found.append((size, nest.name))
+    if not found or _share(k, max(found)[1]) < SHARE:
+        return None
+    return attrs.evolve(settings, loops=(
+        *[x for x in settings.loops if x[0] != max(found)[1]], (max(found)[1], LoopSetting(0))))
+
+
+def _instructions(x: KernelLoop) -> float:
+    """Instructions of its own that a loop and those around it run."""
+    return math.prod(y.trips for y in (x, *x.outer())) * len(x.own)
+
+
+def _share(k: KernelTuning, loop: str) -> float:
+    """The share of a kernel's cycles that a loop takes, with those in it."""
     base = k.candidates[0]
+    mine = [x.name for x in k.loops if x.name == loop or any(y.name == loop for y in x.outer())]
+    return sum(base.loops.get(x, 0.0) for x in mine) / base.cycles.full
+
+
+def _apart_too(settings: Choices, before: Sequence[Choices]) -> Choices | None:
+    """`__restrict__` beside copies, which alone may have changed nothing."""
+    alone = [x for x in before if len(x.loops) == 1 and x.loops[0][1] == LoopSetting(apart=True)]
+    if not alone or not settings.loops or any(s.apart for _, s in settings.loops):
+        return None
+    others = dict(settings.loops)
+    header = alone[0].loops[0][0]
+    others[header] = attrs.evolve(others.get(header, LoopSetting()), apart=True)
+    return attrs.evolve(settings, loops=tuple(others.items()))
+
+
+def _other_copies(
+    k: KernelTuning, copies: Mapping[str, int], settings: Choices, least: int
+) -> Choices | None:
+    """Of the loop that takes most twice as many copies, and so many at least, where its count
+    leaves room; or one, where it is too short for those that it has."""
     inner = {x.parent.name for x in k.loops if x.parent is not None}
     some = [x for x in k.loops if x.name not in inner and copies.get(x.name)]
-    loop = max(some, key=lambda x: base.loops.get(x.name, 0.0), default=None)
-    if loop is None or base.loops.get(loop.name, 0.0) < SHARE * base.cycles.full:
+    loop = max(some, key=lambda x: k.candidates[0].loops.get(x.name, 0.0), default=None)
+    if loop is None or _share(k, loop.name) < SHARE:
         return None
     others = dict(settings.loops)
     setting = others.get(loop.name, LoopSetting())
-    n = copies[loop.name]
-    now = n * (1 if setting.unroll is None else setting.unroll)
-    wanted = max(COPIES, 2 * now)
-    if not now or wanted > loop.of_source or wanted % n:
+    now = setting.source or copies[loop.name] * (1 if setting.unroll is None else setting.unroll)
+    wanted = max(least, 2 * now) if least > 1 else 1
+    fits = wanted <= loop.of_source if least > 1 else loop.of_source < 2 * now > 2
+    if not now or not fits:
         return None
-    others[loop.name] = attrs.evolve(setting, unroll=wanted // n)
+    others[loop.name] = attrs.evolve(setting, unroll=None, source=wanted)
     return attrs.evolve(settings, loops=tuple(others.items()))
 
 
