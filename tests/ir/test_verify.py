@@ -1040,3 +1040,24 @@ entry:
     stored("  !aux 4")
     with pytest.raises(VerifyError, match="alignment of -1"):
         stored("  !aux -1")
+
+
+@pytest.mark.parametrize(("offset", "said"), [
+    ("4", ""), ("0x10", ""), ("0f3F800000", "0f3F800000"),  # as ptxas: an integer is expected
+    ("%f5", "undef"), ("%f1", "%f1"), ("%r1", "%r1"), ("4", ""),
+])
+def test_to_an_address_a_whole_number_is_added(offset: str, said: str):
+    """Whatever was found right before: what nothing writes is of a literal's type here."""
+    module = read_ptx(f"""
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k() {{
+.reg .f32 %f<9>; .reg .b32 %r<9>; .shared .b8 s[64];
+mov.u32 %r1, s; ld.shared.f32 %f1, [%r1]; ld.shared.f32 %f2, [%r1+{offset}]; ret; }}
+""")
+    if not said:
+        verify(module["k"])
+        return
+    with pytest.raises(VerifyError, match=f"{said} is added to an address, which takes a whole n"):
+        verify(module["k"])

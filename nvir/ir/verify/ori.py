@@ -87,9 +87,9 @@ def class_problem(
         if k not in passed and not _result_fits(r.type, made, f.op.relaxed):
             return f"{r.name or 'a result'} is of type {r.type}, {f.spelling} makes {made}"
     for base, offset in f.addresses:
-        if offset >= 0 and not isinstance(v := i._operands[offset], Constant):
+        if offset >= 0 and not (isinstance(v := i._operands[offset], Constant) and v.type is IMM):
             added = getattr(v, "name", None) or "a symbol"
-            return f"{added} is added to an address, which takes a number only"
+            return f"{added} is added to an address, which takes a whole number only"
         widths = (8, 16, 32, 64) if narrow else (32, 64)
         if i._operands[base].type.bits not in widths and _in_register(i._operands[base]):
             return f"the address {i._operands[base].name} is of type {i._operands[base].type}"
