@@ -1044,7 +1044,7 @@ entry:
 
 @pytest.mark.parametrize(("offset", "said"), [
     ("4", ""), ("0x10", ""), ("0f3F800000", "0f3F800000"),  # as ptxas: an integer is expected
-    ("%f5", "undef"), ("%f1", "%f1"), ("%r1", "%r1"), ("4", ""),
+    ("%f5", "undef"), ("%f1", "%f1"), ("%r1", "%r1"),
 ])
 def test_to_an_address_a_whole_number_is_added(offset: str, said: str):
     """Whatever was found right before: what nothing writes is of a literal's type here."""
