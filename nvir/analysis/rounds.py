@@ -113,7 +113,7 @@ class Thread:
                 continue
             rounds = frame.rounds(outer)
             if rounds is None:
-                yield Frame(self, frame, outer, dict.fromkeys(i for i in outer.header if i.is_phi))
+                yield frame.some_iteration(outer)
                 continue
             *before, last = rounds.iterations
             yield from before
@@ -125,13 +125,21 @@ class Frame:
     """What values are in a function around its loops, or in one iteration of `loop`, of which
     `known` has the header's phis."""
 
-    __slots__ = ("known", "loop", "outer", "runs", "thread")
+    __slots__ = ("known", "loop", "outer", "runs", "some", "thread")
 
     def __init__(
         self, thread: Thread, outer: Frame | None, loop: Loop | None, known: dict[Value, int | None]
     ) -> None:
         self.thread, self.outer, self.loop, self.known = thread, outer, loop, known
         self.runs: dict[Loop, Rounds | None] = {}
+        self.some: dict[Loop, Frame] = {}
+
+    def some_iteration(self, loop: Loop) -> Frame:
+        """One of a loop in this one of which is not known how it runs."""
+        if loop not in self.some:
+            phis = (i for i in loop.header if i.is_phi)
+            self.some[loop] = Frame(self.thread, self, loop, dict.fromkeys(phis))
+        return self.some[loop]
 
     def value(self, v: Value) -> int | None:
         """What a value is, as bits of its type; None where that is not known."""
@@ -231,8 +239,10 @@ class Frame:
         """The block by which control came to one in which ways meet."""
         at, before = block.idom, None
         for _ in range(WAY):
-            if at is None or at is block:
+            if at is block:
                 return before
+            if at is None:
+                return None
             inner = self.inner(at)
             if inner is not None:
                 rounds = self.rounds(inner)
@@ -276,7 +286,10 @@ class Frame:
         bounded.update(i for i in turned if i.arriving(entry) in bounded)
         ends = sorted(exits, key=lambda b: b.rpo_index)
         iterations: list[Frame] = []
-        is_sure, most = True, min(UNTOLD, self.thread.limit) if known else 1
+        # what is not known of a test at first may only be decided by a part of it
+        joined = any(d is not None and d.form.kind is OpKind.LOGIC for d in (
+            b.terminator.guard.definer for b in ends if b.terminator and b.terminator.guard))
+        is_sure, most = True, min(UNTOLD, self.thread.limit) if known and joined else 1
         while len(iterations) < most and self.thread.budget:
             self.thread.budget -= 1
             frame = Frame(self.thread, self, loop, {**dict.fromkeys(turned), **known})

@@ -1061,3 +1061,17 @@ mov.u32 %r1, s; ld.shared.f32 %f1, [%r1]; ld.shared.f32 %f2, [%r1+{offset}]; ret
         return
     with pytest.raises(VerifyError, match=f"{said} is added to an address, which takes a whole n"):
         verify(module["k"])
+
+
+@pytest.mark.parametrize(("level", "init", "said"), [
+    ("ori", "(imm 9)", ""), ("nvvm", "(imm 9)", "is a list, as ori has it"),
+    ("nvvm", "type[2 x i32] undef", ""),
+])
+def test_an_initial_value_is_one_of_its_level(level: str, init: str, said: str):
+    of = "b32" if level == "ori" else "i32"
+    module = parse_ir(f"module {level}\nglobal @table: const [2 x {of}] align 4 init {init}\n")
+    if not said:
+        verify(module)
+        return
+    with pytest.raises(VerifyError, match=said):
+        verify(module)

@@ -85,6 +85,10 @@ def verify(unit: Module | Function) -> None:
     if {*unit.functions, *unit.globals} != set(unit.order):
         raise VerifyError("the module's order is not that of its functions and globals")
     _check_annotations(unit)
+    for v in unit.globals if unit.level == "nvvm" else ():
+        if not isinstance(v.init, Value | None):
+            raise VerifyError(f"the initial value of {v.name} is a list, as ori has it; at nvvm "
+                              "it is a constant")
     for f in unit.functions:
         if f.module is not unit:
             raise VerifyError("the function's module is another one", str(f.name))
