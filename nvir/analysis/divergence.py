@@ -81,7 +81,7 @@ class Divergence:
     def apart(self) -> frozenset[Block]:
         """Needs the CFG as it was; linear in the blocks of each divergent branch's ways."""
         found: set[Block] = set()
-        meet = _meets(self.function) if self.divergent_branches else {}
+        meet = meets(self.function) if self.divergent_branches else {}
         for branch in self.divergent_branches:
             origin = branch.block
             assert origin is not None
@@ -417,7 +417,7 @@ def _only_ends(block: Block | None) -> bool:
     return block is None or (not block._succs and block.first is block.terminator)
 
 
-def _meets(function: Function) -> dict[Block, Block | None]:
+def meets(function: Function) -> dict[Block, Block | None]:
     """Where all ways from a block meet first: its nearest post-dominator, None behind the end."""
     order: list[Block] = []
     ends = [b for b in function.blocks if not b._succs]
@@ -452,4 +452,4 @@ def _reach(start: list[Block], step: Callable[[Block], Iterable[Block]]) -> set[
     return seen
 
 
-__all__ = ["Divergence", "divergence"]
+__all__ = ["Divergence", "divergence", "meets"]

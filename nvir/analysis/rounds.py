@@ -22,6 +22,7 @@ from itertools import zip_longest
 import attrs
 
 from nvir.analysis.analyses import Analyses
+from nvir.analysis.divergence import meets
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
@@ -78,12 +79,18 @@ class Thread:
     def __init__(
         self, function: Function, launch: Mapping[str, int], budget: int, limit: int
     ) -> None:
+        self.function = function
         self.innermost = Analyses.of(function).get("innermost", _innermost)
         self.launch, self.budget, self.limit = launch, budget, limit
         self.deep = 0  # values that are being asked for
         self.asked: set[str] = set()
         self.bounded: set[Value] = set()
         self.body = Frame(self, None, None, {})
+
+    @property
+    def meets(self) -> dict[Block, Block | None]:
+        """Where all ways from a block meet."""
+        return Analyses.of(self.function).get("meets", meets)
 
     def entered(self, loop: Loop) -> list[Rounds | None] | None:
         """How a loop runs each time that this thread comes to it, None where it is passed; None
@@ -236,24 +243,25 @@ class Frame:
         return branch is not None and branch.guard in self.thread.bounded
 
     def _came(self, block: Block) -> Block | None:
-        """The block by which control came to one in which ways meet."""
+        """The block by which control came to one in which ways meet; None where that is not
+        known. What is not known on the way matters only if the ways meet there."""
         at, before = block.idom, None
         for _ in range(WAY):
-            if at is block:
-                return before
-            if at is None:
-                return None
+            if at is None or at is block:
+                break
             inner = self.inner(at)
-            if inner is not None:
-                rounds = self.rounds(inner)
-                if rounds is None or not rounds.is_sure:
-                    return None
-                before, at = rounds.end, rounds.to
-            else:
-                before, at = at, self._leads(at)
-                if self._is_bounded(before):
-                    return None
-        return None
+            rounds = self.rounds(inner) if inner is not None else None
+            before, after = at, self._leads(at) if inner is None else None
+            if rounds is not None and rounds.is_sure:
+                before, after = rounds.end, rounds.to
+            elif inner is not None or self._is_bounded(at):
+                after = None
+            if after is None:
+                before, after = None, self.thread.meets.get(at)
+                while inner is not None and after is not None and after in inner.members:
+                    after = self.thread.meets[after]
+            at = after
+        return before if at is block else None
 
     def rounds(self, loop: Loop) -> Rounds | None:
         """How a loop in this one runs; None where that is not known."""

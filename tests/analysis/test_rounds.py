@@ -245,6 +245,30 @@ def test_what_is_not_known_may_leave_a_loop_before(test: str, most: int | None):
         assert max(found[outer].whole) == most
 
 
+@pytest.mark.parametrize(("guarded", "found"), [
+    ("st.global.u32 [%rd1+8], %r3;", [1, 2, 3, 4]),  # whatever way was taken
+    ("mov.u32 %r4, 2;", None),  # it matters
+    ("SOME: ld.volatile.global.u32 %r5, [%rd1]; setp.ne.u32 %p5, %r5, 1; @%p5 bra SOME;",
+     [1, 2, 3, 4]),  # a loop that data ends
+    ("setp.ne.u32 %p5, %r3, 3; @%p5 bra OTHER;\nret;\nOTHER:", None),  # a way that ends
+])
+def test_ways_that_are_not_known_matter_where_they_meet(guarded: str, found: list[int] | None):
+    """A value of after a test that is known, with one of data on the way."""
+    start = f"""mov.u32 %r4, 9; setp.gt.s32 %p7, %r1, 100; @%p7 bra JOIN;
+  mov.u32 %r4, %r1; ld.global.u32 %r3, [%rd1+4]; setp.eq.u32 %p4, %r3, 0; @%p4 bra SKIP;
+  {guarded}
+SKIP:
+  st.global.u32 [%rd1+4], %r4;
+JOIN:
+  mov.u32 %r2, %r4;"""
+    text = NEST.replace("mov.u32 %r2, START;", start).replace("END", "4").replace("TIMES", "4")
+    f = nvir.read_ptx(text)["k"]
+    f.analyze_cfg()
+    inner = next(x for x in f.loops() if x.header.name == "INNER")
+    told = loop_counts(f, [inner], None).get(inner)
+    assert (None if told is None else [*told.whole]) == found
+
+
 def test_a_loop_of_many_rounds_is_not_followed_for_ever():
     assert of_nest("0", "5000", "2") == [([2], False), None]
     assert of_nest("0", "4000", "4") == [([4], False), None]  # of all together
