@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from nvir.assembler.regalloc.tables import ISSUE
 from nvir.ir import Block, Instruction
+from nvir.ir.types import Type
 
 PLAIN, LOAD, STORE, FENCE = range(4)
 _Tuples = tuple[tuple[int, ...], ...]
@@ -141,3 +142,16 @@ def live_around(region: Region, order: list[Op], at: Op) -> tuple[set[int], set[
         if op is at:
             return live, behind
     raise ValueError("the operation is not in the order")
+
+
+def width_of(t: Type) -> int:
+    """32-bit registers of a value; 0 for predicates and the carry."""
+    bits = t.bits
+    return 0 if bits == 1 or t.name == "cc" else (bits + 31) >> 5
+
+
+def put_before_end(region: Region, op: Op) -> None:
+    """Put an operation at the end of a region, before a branch."""
+    ops = region.ops
+    ends = bool(ops) and not ops[-1].family and ops[-1].parent.form.terminator
+    ops.insert(len(ops) - ends, op)

@@ -301,3 +301,12 @@ def is_address_of(user: Instruction, value: Instruction) -> bool:
         return False
     bases = {base for base, _ in f.addresses}
     return all(v is not value or k in bases for k, v in enumerate(user._operands))
+
+
+def is_parameter(i: Instruction) -> bool:
+    """Whether an instruction loads a parameter."""
+    return i.form.name == "ld" and i.form.space.startswith("param")
+
+
+def is_zero(v: Value) -> bool:
+    return isinstance(v, Constant) and not v.value

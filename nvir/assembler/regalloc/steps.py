@@ -379,15 +379,15 @@ class LongArithmetic:
         if isinstance(v, Constant) or p.factor is None:
             return (), -1
         if lowering.late and not lowering.is_computed(v):
-            return (lowering.load(v, 0, 2, i, ops),), -1
+            return (lowering.constants.load(v, 0, 2, i, ops),), -1
         return (), self._factor(p, i, ops)
 
     def _factor(self, p: WideProduct, i: Instruction, ops: list[Op]) -> int:
         """The low word of an operand that has no register, in one."""
         if isinstance(p.factor, Constant):
-            return self.lowering.load(None, p.factor.value, 1, i, ops)
+            return self.lowering.constants.load(None, p.factor.value, 1, i, ops)
         whole = p.factor is not None and p.factor.type.bits == 64
-        return self.lowering.load(p.factor, 0, 2 if whole else 1, i, ops)
+        return self.lowering.constants.load(p.factor, 0, 2 if whole else 1, i, ops)
 
     def adds(self, i: Instruction, ops: list[Op]) -> bool:
         """Make a 64-bit sum that takes a product or an index over, or leave a plain one to the

@@ -20,46 +20,37 @@ Cost    linear in the instructions, those of unrolled copies included.
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Iterable, Mapping
 
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.liveness import Liveness, liveness
-from nvir.assembler.regalloc.code import PLAIN, Code, Op, Region, pressures
-from nvir.assembler.regalloc.facts import (
-    Facts,
-    facts_of,
-    is_extended,
-    one_sum,
-    only_low_words,
-    only_sums,
-)
+from nvir.assembler.regalloc.code import PLAIN, Code, Op, Region, pressures, width_of
+from nvir.assembler.regalloc.facts import Facts, facts_of, is_zero
 from nvir.assembler.regalloc.live import find_live_sets
+from nvir.assembler.regalloc.lowering.borders import hint_phis, move_phis
+from nvir.assembler.regalloc.lowering.constants import Constants
 from nvir.assembler.regalloc.lowering.displaced import Displacements
+from nvir.assembler.regalloc.lowering.folds import Folds
 from nvir.assembler.regalloc.lowering.joins import Joins
+from nvir.assembler.regalloc.lowering.uniform import Uniform
 from nvir.assembler.regalloc.lowering.vectors import Vectors
 from nvir.assembler.regalloc.regions import chain, unroll
-from nvir.assembler.regalloc.steps import Divisions, LongArithmetic, reads_words
+from nvir.assembler.regalloc.steps import Divisions, LongArithmetic
 from nvir.assembler.regalloc.tables import (
     ALU,
     BY_LITERAL,
     CALLEES,
     ISSUE,
-    ISSUE_CONSTANT,
     ISSUE_SLOW,
-    LOADED,
-    LOOP_WORDS,
-    SHORT_LOOP,
     SYSTEM,
 )
-from nvir.assembler.regalloc.words import low_words, takes_sign
+from nvir.assembler.regalloc.words import low_words
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import CallInfo, Instruction
-from nvir.ir.loops import natural_loops
 from nvir.ir.opcodes import OpKind
 from nvir.ir.types import VOID, Type
-from nvir.ir.values import Constant, SpecialRegister, Undef, Value
+from nvir.ir.values import Constant, SpecialRegister, Value
 
 
 def lower(
@@ -88,22 +79,21 @@ class Lowering:
         self.kernel = function.kind == "entry"
         self.needs: dict[Function, int] = {function: 0}  # a recursion has no figure
         self.asked: dict[Instruction, int] | None = None  # calls, to be asked for later
-        self.loaded: dict[tuple[object, object], list[tuple[Block, int]]] = {}
         self.root: dict[Value, Value] = {}  # copy → what of the constant bank it is
         self.late = late  # parameters are loaded into registers (LDC), literals stand anywhere
         self.inner: dict[Value, tuple[int, ...]] = {}  # operands of what its reader takes over
         self.parts: set[Value] = set()  # of these, values whose words are registers of their own
         self.place: dict[Block, int] = {}
-        self.words: dict[Value, bool] = {}  # whether they are in the constant bank, or made of such
         self.moved: dict[tuple[Instruction, Block], int] = {}  # what a phi is handed by a move
         self.calls: dict[tuple[str, Type | None], int] = {}  # of slow routines, once asked for
         self.low: set[Instruction] = set()  # only the low word is asked for
         self.dead: set[Instruction] = set()  # nothing that stays reads them
-        self.headers = {x.header for x in natural_loops(function) if len(x.blocks) == 1}
-        self.fronts: dict[Block, Block] = {}
         self.long = LongArithmetic(self)
         self.divisions = Divisions(function)
         self.joins = Joins(self)
+        self.folds = Folds(self)
+        self.uniforms = Uniform(self)
+        self.constants = Constants(self)
         self.vectors = Vectors(function).groups
         self.displaced = Displacements()
         self.half: Instruction | None = None  # a conversion that has none packed with it yet
@@ -122,11 +112,11 @@ class Lowering:
                 self.code.regions.append(self._region(blocks))
         find_live_sets(self)
         for region in self.code.regions:
-            self._moves(region)
+            move_phis(self, region)
         if self.moved:
             find_live_sets(self)
         for region in self.code.regions:
-            self._hints(region)
+            hint_phis(self, region)
         for region in self.code.regions:
             factor = self.factors.get(region.blocks[0].name, 1)
             if factor > 1 and region.blocks[0] in region.blocks[-1]._succs:
@@ -180,11 +170,11 @@ class Lowering:
             return
         if facts.fused is not None and self._joins(i, facts):
             return
-        if facts.rule and self._folds(i, facts.rule, ops):
+        if facts.rule and self.folds.takes(i, facts.rule, ops):
             return
         if i.form.kind is OpKind.SELECT and self._keeps(i, ops):
             return
-        if facts.uniform and self.uniform and self._is_uniform(i):
+        if facts.uniform and self.uniform and self.uniforms.is_uniform(i):
             self.ids[i] = -1
         elif not (facts.sum64 and self.long.adds(i, ops)) and not (
             facts.by_words and self.long.by_words(i, ops)
@@ -211,10 +201,10 @@ class Lowering:
         if i.form.name == "sub" and family == "IMAD":
             self._negate(i, sources, ops)
         if outside and not family and facts.rule == "offset" and (factor := self._factor(i)):
-            sources.append(self.load(factor, 0, 1, i, ops))
+            sources.append(self.constants.load(factor, 0, 1, i, ops))
             family = "IMAD"
         elif outside and facts.operands:
-            self._fill(i, facts, sources, ops)
+            self.constants.fill(i, facts, sources, ops)
         if self.joins.defers(i):
             self.inner[i] = tuple(sources)
             return
@@ -243,14 +233,14 @@ class Lowering:
             else:
                 self.asked[i] = 0
         if facts.steps and scratch != BY_LITERAL:
-            a, b = (self._word_of(v, i, ops) for v in operands[:2])
+            a, b = (self.constants.word_of(v, i, ops) for v in operands[:2])
             ops += self.divisions.operations(i, a, b, results[0], self.code)
             return
         tuples: tuple[tuple[int, ...], ...] = ()
         if facts.groups:
             tuples = tuple(tuple(ids.get(operands[n], -1) for n in g) for g in facts.groups)
         if facts.kind != PLAIN and outside:
-            self._fill_access(i, facts, sources, ops)
+            self.constants.fill_access(i, facts, sources, ops)
         latency, issue = facts.latency, facts.issue
         if operands and isinstance(operands[0], SpecialRegister):
             latency, issue = SYSTEM, ISSUE_SLOW
@@ -404,107 +394,11 @@ class Lowering:
         return self.ids.get(v, 0) == -1 and (made is not v or made.definer is None or (
             made.definer.form.reads and made.definer.form.space == "param"))
 
-    def _fill(self, i: Instruction, facts: Facts, sources: list[int], ops: list[Op]) -> None:
-        """Registers for operands that cannot stand in the operation.
-
-        Beside registers an operation takes one literal, word of the constant bank or uniform
-        register.
-        """
-        ids = self.ids
-        outside = [
-            v for v in i._operands[: facts.operands]
-            if ids.get(v, -1) < 0 and v not in self.inner and not _is_zero(self.root.get(v, v))]
-        literal = next((v for v in outside if isinstance(self.root.get(v, v), Constant)), None)
-        stays = literal if literal is not None else outside[0] if outside else None
-        for v in outside:
-            if v is stays:
-                continue
-            key = v.value if isinstance(v, Constant) else 0
-            wide = 2 if v.type.bits == 64 else 1
-            sources.append(self.load(None if isinstance(v, Constant) else v, key, wide, i, ops))
-
-    def _fill_access(
-        self, i: Instruction, facts: Facts, sources: list[int], ops: list[Op]
-    ) -> None:
-        """A pair for an address in the constant bank, and registers for data that has none."""
-        ids = self.ids
-        bases = {base for base, _ in i.form.addresses}
-        if facts.global_access:
-            for base in bases:
-                v = i._operands[base]
-                if ids.get(v, -1) < 0 and v not in self.inner:
-                    sources.append(self.load(v, 0, 2, i, ops))
-        if i.form.kind in (OpKind.STORE, OpKind.ATOMIC) and not facts.groups:
-            offsets = {k for _, k in i.form.addresses}
-            for k, v in enumerate(i._operands):
-                if k in bases or k in offsets or ids.get(v, -1) >= 0 or v in self.inner:
-                    continue
-                v = self.root.get(v, v)
-                if _is_zero(v):
-                    continue
-                if k < i.form.n_sources and v.type.bits != 1:
-                    width = 2 if i.form.type is not None and i.form.type.bits == 64 else 1
-                    literal = isinstance(v, Constant)
-                    key = v.value if isinstance(v, Constant) else 0
-                    what = None if literal else v
-                    sources.append(self.load(what, key, width, i, ops))
-
-    def load(
-        self, what: Value | None, key: object, width: int, i: Instruction, ops: list[Op]
-    ) -> int:
-        """A register with a literal or a word of the constant bank; made once where it can be."""
-        assert i.block is not None
-        what = self.root.get(what, what) if what is not None else None
-        block = i.block
-        if what is not None and what.definer is not None and is_parameter(what.definer):
-            block = self.front(block)
-        known = self.loaded.setdefault((what, key), [])  # none of them dominates another
-        at = bisect.bisect(known, block._dom_first, key=lambda made: made[0]._dom_first)
-        if at and known[at - 1][0].dominates(block):
-            return known[at - 1][1]
-        k = self.code.value(width)
-        if what is not None and self.late:
-            made = Op((k,), (), i, latency=LOADED, issue=ISSUE_CONSTANT, family="LDC")
-        else:
-            made = Op((k,), (), i, latency=ALU, family="MOV" if width == 1 else "MOV MOV")
-        if block is i.block:
-            ops.append(made)
-        else:
-            put_before_end(self.code.regions[self.place[block]], made)
-        known.insert(at, (block, k))
-        return k
-
-    def _word_of(self, v: Value, i: Instruction, ops: list[Op]) -> int:
-        """The register of a word that many operations read; -1: none is needed."""
-        k = self.home(v)
-        if k < 0 and self.late and not isinstance(self.root.get(v, v), Constant):
-            return self.load(v, 0, 1, i, ops)
-        return k
-
     def is_computed(self, v: Value) -> bool:
         """Whether a value without a register is a result of the uniform datapath, no word of the
         constant bank."""
         made = self.root.get(v, v).definer
         return made is not None and made.form.op.uniform
-
-    def front(self, block: Block) -> Block:
-        """The block in front of a loop whose header this is, if what the loop loads leaves it: it
-        is short, and loads little. Else the block itself."""
-        found = self.fronts.get(block)
-        if found is None:
-            found = block
-            if block in self.headers and block.idom is not None:
-                size = len(block) * self.factors.get(block.name, 1)
-                if size <= SHORT_LOOP and len(self._bases(block)) <= LOOP_WORDS:
-                    found = block.idom
-            self.fronts[block] = found
-        return found
-
-    def _bases(self, block: Block) -> set[Value]:
-        """The parameters that the 64-bit sums of a block add."""
-        found = {
-            self.root.get(v, v) for i in block if facts_of(i.form).sum64 for v in i._operands}
-        return {v for v in found if v.definer is not None and is_parameter(v.definer)}
 
     def _joins(self, i: Instruction, facts: Facts) -> bool:
         """Whether the only reader takes over what an instruction does (LEA, IADD3, LOP3, FFMA), or
@@ -550,9 +444,9 @@ class Lowering:
                 continue
             if v in self.inner:
                 return False
-            if v.is_tracked and v not in self.ids and not self._of_words(v):
+            if v.is_tracked and v not in self.ids and not self.uniforms.of_words(v):
                 continue  # made further down, in a register
-            outside += self.ids.get(v, -1) < 0 and not _is_zero(v)
+            outside += self.ids.get(v, -1) < 0 and not is_zero(v)
         return outside <= 1
 
     def _need(self, callee: Value | None) -> int:
@@ -599,220 +493,8 @@ class Lowering:
         else:
             region.ops.append(Op((k,), tuple(dict.fromkeys(known)), i))
 
-    # ------------------------------------------------------------------ what takes no register
-
-    def _folds(self, i: Instruction, rule: str, ops: list[Op]) -> bool:
-        """Whether an instruction makes nothing that needs a register of its own."""
-        ids = self.ids
-        v = i._operands[0]
-        if rule == "parameter":
-            if i.form.space == "const":  # a constant address: the word is an operand
-                fits = not v.is_tracked
-            else:
-                fits = self.kernel
-            if fits:
-                for r in i.results:
-                    ids[r] = -1
-            return fits
-        if rule == "copy":
-            if len(i._operands) == 2:
-                return self._pairs(i)
-            return len(i._operands) == 1 and self._copies(i, v)
-        home = ids.get(v, -1)
-        if rule == "word":
-            if home >= 0 and is_extended(i, v):
-                ids[i] = home
-            return i in ids
-        if rule == "low":
-            if home < 0 and v in ids and v not in self.inner:
-                ids[i] = -1  # a word of the constant bank, or of a uniform register
-                self.root[i] = self.root.get(v, v)
-            elif v in self.parts:
-                ids[i] = self.inner[v][0]
-            elif home >= 0 and (v.use_count > 1 or self.code.widths[home] == 1):
-                ids[i] = home
-            return i in ids
-        if rule == "sign":
-            if not takes_sign(i) or (home < 0 and v not in self.inner):
-                return False
-            if home >= 0:
-                ids[i] = home
-            else:
-                self.inner[i] = self.inner[v]
-            return True
-        if i in self.low:
-            if home < 0 and rule == "offset" and not any(
-                o.is_tracked and ids.get(o, 0) >= 0 for o in i._operands
-            ):
-                ids[i] = -1  # the stack pointer and a literal
-                return True
-            if home >= 0 and rule == "wide" and i.form.kind is OpKind.CONVERT:
-                ids[i] = home
-                return True
-        if rule == "wide" and i.form.name == "shl":
-            return (home >= 0 or v in self.inner) and self._scales(i, v, ops)
-        if home < 0:
-            return False
-        if rule == "wide":
-            if "u32" in i.form.mods[1:]:
-                fits = only_sums(i) or only_low_words(i)
-            else:
-                fits = one_sum(i) and not any(map(self.long.takes, i.users))
-            if not fits:
-                return self._extends(i, home, ops)
-        else:
-            other = self.displaced.home(i)
-            home = ids.get(other, -1) if other is not None else -1
-            fits = home >= 0
-        if fits:
-            ids[i] = home
-        return fits
-
-    def _scales(self, i: Instruction, v: Value, ops: list[Op]) -> bool:
-        """A scaled index: the one sum that reads it does that (LEA), or it is made by words."""
-        if not isinstance(i._operands[1], Constant):
-            return False
-        low, high = self.long.words(v)
-        if one_sum(i):
-            self.inner[i] = tuple(dict.fromkeys(k for k in (low, high) if k >= 0))
-            return True
-        if not all(reads_words(u) for u in i.users):
-            return False
-        made = self.code.value(1), self.code.value(1)
-        ops.append(Op((made[0],), (low,), i, latency=ALU, family="SHF"))
-        sources = tuple(dict.fromkeys(k for k in (low, high) if k >= 0))
-        ops.append(Op((made[1],), sources, i, latency=ALU, family="SHF"))
-        self.inner[i] = made
-        self.parts.add(i)
-        return True
-
-    def _extends(self, i: Instruction, home: int, ops: list[Op]) -> bool:
-        """A word made wide: itself and a register with its sign, or none with zeros."""
-        if not all(reads_words(u) for u in i.users) or self.code.widths[home] != 1:
-            return False
-        self.inner[i] = (home,)
-        self.parts.add(i)
-        if "u32" not in i.form.mods[1:]:
-            sign = self.code.value(1)
-            ops.append(Op((sign,), (home,), i, latency=ALU, family="SHF"))
-            self.inner[i] = (home, sign)
-        return True
-
-    def _pairs(self, i: Instruction) -> bool:
-        """Two registers as one value: where they are read no register but theirs is needed."""
-        found = tuple(self.ids.get(v, -1) for v in i._operands)
-        widths = self.code.widths
-        if i.type.bits != 64 or any(k < 0 or widths[k] != 1 for k in found):
-            return False
-        if any(u.form.is_phi for u in i.users):
-            return False
-        self.inner[i] = found
-        self.parts.add(i)
-        return True
-
-    def _copies(self, i: Instruction, v: Value) -> bool:
-        """A copy: of a constant, of what is in the constant bank, or of a register as wide."""
-        ids = self.ids
-        if v.is_tracked:
-            if v in self.inner:
-                return False
-            home = ids.get(v)
-            wide = 1 if i in self.low else width_of(i.type)
-            if home is None or (home >= 0 and self.code.widths[home] != wide):
-                return False
-            ids[i] = home
-            if home < 0:
-                self.root[i] = self.root.get(v, v)
-            return True
-        if isinstance(v, SpecialRegister):
-            name = str(v.name)
-            if not name.startswith(("%ntid", "%nctaid")) and not (
-                self.late and name.startswith("%ctaid") and index_is_uniform(i)
-            ):
-                return False
-        ids[i] = -1
-        self.root[i] = self.root.get(v, v)
-        return True
-
-    def _is_uniform(self, i: Instruction) -> bool:
-        """Whether all that an integer operation reads is the same in every thread, and all that
-        read it can name a uniform register."""
-        ids = self.ids
-        if any(v.is_tracked and ids.get(v, 0) >= 0 for v in i._operands):
-            return False
-        return all(self._names(i, u) for u in i.users)
-
-    def _names(self, i: Instruction, user: Instruction) -> bool:
-        """Whether an operation can read a uniform register. Arithmetic on words of 32 bits that
-        more of it reads is done in vector registers, but for products of products."""
-        facts = facts_of(user.form)
-        if not facts.names_uniform:
-            return facts.pairs
-        if user.form.kind is OpKind.COMPARE and i.form.kind is OpKind.SUM and any(
-            isinstance(r := self.root.get(v, v), Constant) and r.value for v in user._operands
-        ):
-            return False  # it has a literal already
-        if user.form.kind not in _WORDWISE or user.type.bits != 32 or not facts.uniform:
-            return True
-        if user.form.kind is i.form.kind is OpKind.MULTIPLY:
-            return True
-        return any(v.is_tracked and not self._of_words(v) for v in user._operands)
-
-    def _of_words(self, v: Value) -> bool:
-        """Whether a value is in the constant bank, or arithmetic on such words."""
-        known = self.words.get(v)
-        if known is None:
-            self.words[v] = False
-            if v in self.ids:
-                known = self.ids[v] < 0
-            else:
-                made = v.definer
-                known = made is not None and facts_of(made.form).uniform and all(
-                    not o.is_tracked or self._of_words(o) for o in made._operands)
-            self.words[v] = known
-        return known
-
-    # ------------------------------------------------------------------ borders
-
-    def _moves(self, region: Region) -> None:
-        """Move what cannot be in a phi's register to it, at the ends of the blocks before: a
-        literal or a word of the constant bank, and what lives on beside the phi."""
-        handed: dict[Block, set[int]] = {}
-        for i in region.blocks[0]:
-            if not i.form.is_phi:
-                break
-            for v, b in zip(i._operands, i.aux, strict=True):
-                at = self.code.regions[self.place[b]] if b in self.place else None
-                if at is None or at.blocks[-1] is not b or isinstance(v, Undef):
-                    continue
-                if at is region and region.blocks[0].name in self.factors:
-                    continue
-                k, o = self.ids[i], self.ids.get(v, -1)
-                if not self.code.widths[k]:
-                    continue
-                taken = handed.setdefault(b, set())
-                if o == k or (o >= 0 and o not in taken and o not in region.live_in
-                              and o not in region.heads):
-                    taken.add(o)
-                    continue
-                self.moved[i, b] = made = self.code.value(self.code.widths[k])
-                move = Op((made,), (o,) if o >= 0 else (), i, latency=ALU, family="MOV")
-                put_before_end(at, move)
-
-    def _hints(self, region: Region) -> None:
-        """Which values its phis would share a register with."""
-        ids, hints = self.ids, self.code.hints
-        for i in region.blocks[0]:
-            if not i.form.is_phi:
-                break
-            k = ids[i]
-            for v, b in zip(i._operands, i.aux, strict=True):
-                o = self.moved.get((i, b), ids.get(v, -1))
-                if o >= 0 and o != k:
-                    hints.setdefault(o, k)
-
-
 _HALVES = frozenset(("f16", "bf16"))
+_ROUNDED = frozenset(("rn", "rz", "rm", "rp", "sat"))
 
 
 def _dead(function: Function) -> set[Instruction]:
@@ -842,44 +524,3 @@ def _scales(i: Instruction) -> bool:
     """Whether an instruction multiplies, by more than one."""
     return i.form.kind in (OpKind.MULTIPLY, OpKind.SHIFT) and not any(
         isinstance(v, Constant) and v.value in (0, 1) for v in i._operands)
-
-
-def index_is_uniform(i: Instruction) -> bool:
-    """Whether all that reads an index of the block is 64-bit arithmetic of the uniform datapath."""
-    for u in i.users:
-        if u.form.kind is not OpKind.CONVERT or u.type.bits != 64 or u.form.guard is not None:
-            return False
-        for w in u.users:
-            t = w.form.type
-            if t is None or t.bits != 64 or w.form.kind not in _INDEXED or w.form.guard is not None:
-                return False
-    return True
-
-
-def is_parameter(i: Instruction) -> bool:
-    """Whether an instruction loads a parameter."""
-    return i.form.name == "ld" and i.form.space.startswith("param")
-
-
-def put_before_end(region: Region, op: Op) -> None:
-    """Put an operation at the end of a region, before a branch."""
-    ops = region.ops
-    ends = bool(ops) and not ops[-1].family and ops[-1].parent.form.terminator
-    ops.insert(len(ops) - ends, op)
-
-
-_INDEXED = (OpKind.MULTIPLY, OpKind.COMPARE, OpKind.SUM)
-_WORDWISE = (OpKind.SUM, OpKind.MULTIPLY, OpKind.LOGIC, OpKind.SHIFT)
-
-
-def width_of(t: Type) -> int:
-    """32-bit registers of a value; 0 for predicates and the carry."""
-    bits = t.bits
-    return 0 if bits == 1 or t.name == "cc" else (bits + 31) >> 5
-
-
-_ROUNDED = frozenset(("rn", "rz", "rm", "rp", "sat"))
-
-
-def _is_zero(v: Value) -> bool:
-    return isinstance(v, Constant) and not v.value
