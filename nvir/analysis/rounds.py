@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
+from statistics import fmean
 
 import attrs
 
@@ -56,6 +57,9 @@ class Rounds:
     is_sure: bool
 
 
+Runs = list[tuple[Rounds | None, int | None]]  # of a loop, with what a value is there
+
+
 @attrs.frozen(eq=False)
 class LoopCounts:
     """How often a loop of a kernel runs, each time that it is entered.
@@ -64,12 +68,14 @@ class LoopCounts:
     part      by which blocks it is left in the middle of one more, each with its share
     is_sure   they are that, else at most that
     by_block  they depend on the block and the thread
+    left      what a value asked for with the loop is there, on average; None where it is not known
     """
 
     whole: Sequence[int]
     part: Mapping[Block, float]
     is_sure: bool
     by_block: bool
+    left: float | None = None
 
 
 class Thread:
@@ -92,20 +98,18 @@ class Thread:
         """Where all ways from a block meet."""
         return Analyses.of(self.function).get("meets", meets)
 
-    def entered(self, loop: Loop) -> list[Rounds | None] | None:
-        """How a loop runs each time that this thread comes to it, None where it is passed; None
-        where that is not known."""
+    def entered(self, loop: Loop, rest: Value | None = None) -> Runs | None:
+        """How a loop runs each time that this thread comes to it, None where it is passed, and what
+        a value is there; None where the former is not known."""
         if loop.depth > NESTED:
             return None
-        found: list[Rounds | None] = []
+        found: Runs = []
         for frame in self._around(loop):
-            if frame.passes(loop):
-                found.append(None)
-                continue
-            rounds = frame.rounds(loop)
-            if rounds is None:
+            left = None if rest is None else frame.value(rest)
+            rounds = frame.rounds(loop) if not (passed := frame.passes(loop)) else None
+            if rounds is None and not passed:
                 return None
-            found.append(rounds)
+            found.append((rounds, left))
         return found
 
     def _around(self, loop: Loop) -> Iterator[Frame]:
@@ -244,10 +248,16 @@ class Frame:
 
     def _came(self, block: Block) -> Block | None:
         """The block by which control came to one in which ways meet; None where that is not
-        known. What is not known on the way matters only if the ways meet there."""
-        at, before = block.idom, None
+        known."""
+        return self._way(block.idom, block) if block.idom is not None else None
+
+    def _way(self, start: Block, to: Block) -> Block | None:
+        """The last block of the way from one to another. What is not known on the way matters only
+        if the ways meet there."""
+        at: Block | None = start
+        before = None
         for _ in range(WAY):
-            if at is None or at is block:
+            if at is None or (at is to and before is not None):
                 break
             inner = self.inner(at)
             rounds = self.rounds(inner) if inner is not None else None
@@ -260,8 +270,10 @@ class Frame:
                 before, after = None, self.thread.meets.get(at)
                 while inner is not None and after is not None and after in inner.members:
                     after = self.thread.meets[after]
+                if after is to:
+                    return None
             at = after
-        return before if at is block else None
+        return before if at is to else None
 
     def rounds(self, loop: Loop) -> Rounds | None:
         """How a loop in this one runs; None where that is not known."""
@@ -271,9 +283,6 @@ class Frame:
         return self.runs[loop]
 
     def _run(self, loop: Loop) -> Rounds | None:
-        if len(loop.latches) != 1:
-            return None
-        (latch,) = loop.latches
         entry = loop.entries[0] if len(loop.entries) == 1 else self._came(loop.header)
         exits: dict[Block, Block] = {}
         for block, to in loop.exits:
@@ -282,16 +291,18 @@ class Frame:
             exits[block] = to
         if entry is None or not exits:
             return None
-        return self._follow(loop, entry, latch, exits)
+        return self._follow(loop, entry, exits)
 
     def _follow(
-        self, loop: Loop, entry: Block, latch: Block, exits: Mapping[Block, Block]
+        self, loop: Loop, entry: Block, exits: Mapping[Block, Block]
     ) -> Rounds | None:
-        turned = {i: i.arriving(latch) for i in loop.header if i.is_phi}
+        phis = [i for i in loop.header if i.is_phi]
+        turned = {i: i.arriving(loop.latches[0]) for i in phis}
+        differ = any(i.arriving(b) is not v for i, v in turned.items() for b in loop.latches)
         known: dict[Value, int] = {
-            i: x for i in turned if (x := self.value(i.arriving(entry))) is not None}
+            i: x for i in phis if (x := self.value(i.arriving(entry))) is not None}
         bounded = self.thread.bounded
-        bounded.update(i for i in turned if i.arriving(entry) in bounded)
+        bounded.update(i for i in phis if i.arriving(entry) in bounded)
         ends = sorted(exits, key=lambda b: b.rpo_index)
         iterations: list[Frame] = []
         # what is not known of a test at first may only be decided by a part of it
@@ -303,11 +314,16 @@ class Frame:
             frame = Frame(self.thread, self, loop, {**dict.fromkeys(turned), **known})
             iterations.append(frame)
             for block in ends:
-                way = frame._leads(block) if block.dominates(latch) else None
+                way = frame._leads(block) if all(map(block.dominates, loop.latches)) else None
                 is_sure = is_sure and way is not None and not self._is_bounded(block)
                 most = self.thread.limit if way is not None else most
                 if way is exits[block]:
                     return Rounds(iterations, block, way, is_sure)
+            if differ:
+                latch = frame._way(loop.header, loop.header)
+                if latch is None:
+                    return None
+                turned = {i: i.arriving(latch) for i in phis}
             known = {i: x for i, v in turned.items()
                      if i in known and (x := frame.value(v)) is not None}
             bounded.update(i for i, v in turned.items() if v in bounded)
@@ -323,12 +339,13 @@ def _bits(x: int, v: Value) -> int:
 
 
 def loop_counts(
-    function: Function, loops: Sequence[Loop], shape: tuple[int, int, int] | None
+    function: Function, loops: Mapping[Loop, Value | None], shape: tuple[int, int, int] | None
 ) -> dict[Loop, LoopCounts]:
     """Of each loop whose count constants or a block's shape tell, what it is in the warps of
-    the block, of which each runs as long as its last thread. `shape` None: it is not known."""
+    the block, of which each runs as long as its last thread, and what a value beside it is.
+    `shape` None: it is not known."""
     found = _counts(function, loops, [NOTHING], False)
-    left = [x for x in loops if x not in found or not found[x].is_sure]
+    left = {x: v for x, v in loops.items() if x not in found or not found[x].is_sure}
     if shape is None:
         return found
     return {**found, **_counts(function, left, [*_launches(shape)], True)}
@@ -348,14 +365,15 @@ def _launches(shape: tuple[int, int, int]) -> Iterator[Mapping[str, int]]:
 
 
 def _counts(
-    function: Function, loops: Sequence[Loop], launches: Sequence[Mapping[str, int]], by_block: bool
+    function: Function, loops: Mapping[Loop, Value | None],
+    launches: Sequence[Mapping[str, int]], by_block: bool,
 ) -> dict[Loop, LoopCounts]:
-    lanes: dict[Loop, list[list[Rounds | None]]] = {x: [] for x in loops}
+    lanes: dict[Loop, list[Runs]] = {x: [] for x in loops}
     budget = BUDGET
     for launch in launches if loops else ():
         thread = Thread(function, launch, budget, LONGEST)
         for loop in [*lanes]:
-            entered = thread.entered(loop)
+            entered = thread.entered(loop, loops[loop])
             if entered is None:
                 del lanes[loop]
             else:
@@ -366,22 +384,23 @@ def _counts(
     return {loop: _together(loop, some, by_block) for loop, some in lanes.items()}
 
 
-def _together(
-    loop: Loop, lanes: Sequence[Sequence[Rounds | None]], by_block: bool
-) -> LoopCounts:
+def _together(loop: Loop, lanes: Sequence[Runs], by_block: bool) -> LoopCounts:
     """The counts of warps, of whose threads the slowest is waited for."""
     warps = [lanes[k : k + len(LANES)] for k in range(0, len(lanes), len(LANES))]
-    runs = [max((x for x in some if x is not None), key=lambda x: len(x.iterations), default=None)
+    runs = [max((x[0] for x in some if x is not None and x[0] is not None),
+                key=lambda x: len(x.iterations), default=None)
             for warp in warps for some in zip_longest(*warp)]
-    left = Counter(x.end for x in runs if x is not None and x.end not in loop.latches)
-    whole = sorted(0 if x is None else len(x.iterations) - (x.end in left) for x in runs) or [0]
+    ends = Counter(x.end for x in runs if x is not None and x.end not in loop.latches)
+    whole = sorted(0 if x is None else len(x.iterations) - (x.end in ends) for x in runs) or [0]
     if whole[0] == whole[-1]:
         whole = whole[:1]
     elif len(whole) > DISTINCT:
         whole = [whole[(2 * k + 1) * len(whole) // (2 * DISTINCT)] for k in range(DISTINCT)]
+    left = [n for lane in lanes for _, n in lane]
     return LoopCounts(
-        whole, {b: n / len(runs) for b, n in left.items()},
-        all(x is None or x.is_sure for x in runs), by_block)
+        whole, {b: n / len(runs) for b, n in ends.items()},
+        all(x is None or x.is_sure for x in runs), by_block,
+        fmean(x for x in left if x is not None) if left and None not in left else None)
 
 
 def stepped_count(loop: Loop) -> int | None:
@@ -391,5 +410,5 @@ def stepped_count(loop: Loop) -> int | None:
     if len(exits) != 1 or len(loop.latches) != 1 or exits[0][0] is not loop.latches[0]:
         return None
     rounds = Thread(loop.header.function, NOTHING, BUDGET, MOST).entered(loop) or []
-    counts = {len(x.iterations) if x is not None and x.is_sure else None for x in rounds}
+    counts = {len(x.iterations) if x is not None and x.is_sure else None for x, _ in rounds}
     return counts.pop() if len(counts) == 1 else None

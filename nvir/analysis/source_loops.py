@@ -120,6 +120,9 @@ def source_loops(
                 groups[found, col].remove(outer)
                 groups.setdefault((guard, -1), []).append(outer)
                 at[guard, -1] = guard
+            elif any(b in loop.latches for b in outer.latches):  # its test is the inner loop's
+                groups[found, col].remove(outer)
+                groups[outer], at[outer] = [outer], ()
             else:
                 found = ()  # of a function without places of its own that is inlined there
         key: Hashable = (found, col) if found else loop
@@ -157,9 +160,11 @@ def _apart(group: list[Loop], statements: int) -> list[list[Loop]]:
 
 def _statement(loop: Loop, places: Places) -> tuple[tuple[Place, ...], int]:
     """Where the statement of a loop stands, and its column: the place of a branch back, or of the
-    way out where a latch falls through to the header."""
+    way out where a latch falls through to the header. The latter may be the branch back of a loop
+    within, whose place it has."""
     falls = [b for b in loop.own if _leaves(b, loop)] if len(loop.latches) == 1 else []
-    for b in (*loop.latches, *(falls if len(falls) == 1 else ())):
+    own = [b for b in loop.latches if not any(b in c.latches for c in loop.children)]
+    for b in (*own, *(falls if len(falls) == 1 else ())):
         branch = b.terminator
         if branch is not None and branch.loc is not None and branch.loc.line:
             return tuple(places(branch)), branch.loc.col
@@ -276,9 +281,9 @@ def left_over(loop: Loop) -> tuple[Value, int] | None:
 
 
 def _ratio(many: Signature, one: Signature, stride: int = 0) -> tuple[int, float]:
-    """How often most operations of `one` stand in `many`, and the share for which that holds. Of
-    numbers that as many say, one that divides the stride of the many is taken: a product and a sum
-    may be fused in one of the two alone."""
+    """How often most operations of `one` stand in `many`, and the share for which that holds. It
+    divides the stride of the many, if one of the numbers does: a product and a sum may be fused in
+    one of the two alone, and copies share loads of neighbours."""
     votes: Counter[int] = Counter()
     for key, n in one.items():
         votes[round(many[key] / n)] += 1
@@ -286,6 +291,9 @@ def _ratio(many: Signature, one: Signature, stride: int = 0) -> tuple[int, float
     if not votes:
         return 1, 0.0
     best = max(votes, key=lambda r: (votes[r], stride % r == 0, r))
+    if stride % best:
+        fit = [r for r in votes if r > 1 and stride % r == 0]
+        best = max(fit, key=lambda r: (votes[r], r), default=best)
     return best, votes[best] / len(one)
 
 
@@ -343,7 +351,8 @@ def _copies(loop: Loop, found: Signature, versions: int, trips: int | None) -> i
     if shifted is not None and shifted[1] > 1:
         return shifted[1]
     tests = _tests(loop)
-    if tests > 1 and all(c % tests == 0 for c in found.values()):
+    alike = sum(c % tests == 0 for c in found.values())  # others may be shared by copies
+    if tests > 1 and alike >= AGREEING * len(found):
         return tests
     stride = _stride(loop)
     if stride == 1:

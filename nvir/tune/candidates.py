@@ -27,6 +27,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.induction import constant_of, trip_count
 from nvir.analysis.rounds import LoopCounts, loop_counts, stepped_count
+from nvir.analysis.source_loops import left_over
 from nvir.assembler.regalloc.targets import block_shape
 from nvir.assembler.unroll.miscounts import miscount
 from nvir.ir.block import NOUNROLL, Block
@@ -358,7 +359,8 @@ def told_trips(
     if shape == (threads, 1, 1) and any(x.startswith(("%tid.", "%ntid.")) and x[-1] != "x"
                                         for x in asked):
         shape = None
-    loops = [x for x in Analyses.of(kernel).loops if str(x.header.name) not in known]
+    loops = {x: rest[0] if (rest := left_over(x)) is not None else None
+             for x in Analyses.of(kernel).loops if str(x.header.name) not in known}
     return {str(x.header.name): n for x, n in loop_counts(kernel, loops, shape).items()}
 
 

@@ -139,9 +139,10 @@ class Tuning:
 @attrs.frozen
 class Launches:
     """What is known of the runs: threads a block, bytes of dynamic shared memory, trip counts by
-    header (or KERNEL:HEADER), and where loads hit. `loop`: the only one that is changed; with
-    `every` at each factor together with each depth, and with launch bounds at each factor. `most`:
-    machine instructions of all candidates."""
+    header (or KERNEL:HEADER), those of loops of whose counts nothing else is known (`expected`),
+    and where loads hit. `loop`: the only one that is changed; with `every` at each factor together
+    with each depth, and with launch bounds at each factor. `most`: machine instructions of all
+    candidates."""
 
     block: int | None = None
     dynamic_smem: int = 0
@@ -151,6 +152,7 @@ class Launches:
     loop: str = ""
     every: bool = False
     most: int = MOST
+    expected: Mapping[str, float] = attrs.Factory(dict)
 
 
 def tune(
@@ -287,15 +289,16 @@ class _Search:
     ) -> None:
         self.module, self.kernel, self.profile, self.request = module, kernel, profile, request
         name = str(kernel.name)
-        prefix = f"{name}:"
-        given = {k.removeprefix(prefix): n for k, n in request.trips.items()}
+        given, expected = (
+            {k.removeprefix(f"{name}:"): n for k, n in x.items()}
+            for x in (request.trips, request.expected))
         self.known, self.most = known_trips(kernel), most_trips(kernel)
         self.most |= {h: g.copies - 1 for h, (g, p) in parts.items() if p.role == "remainder"}
         threads = request.block or block_threads(kernel)
         block = threads or ASSUMED_BLOCK
         loops = kernel_loops(
             kernel, given, self.known, self.most, parts,
-            told_trips(kernel, block, self.known.keys()))
+            told_trips(kernel, block, self.known.keys()), expected)
         self.found = KernelTuning(name, loops, block, not threads)
         self.ctx = context(module, profile)
         self.pending: dict[Choices, Function] = {}

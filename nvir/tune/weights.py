@@ -26,7 +26,7 @@ import attrs
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.ends import shifted_out, waits_for_data
 from nvir.analysis.rounds import LoopCounts
-from nvir.analysis.source_loops import LoopPart, SourceLoop
+from nvir.analysis.source_loops import LoopPart, SourceLoop, left_over
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.loops import Loop
@@ -54,6 +54,7 @@ class KernelLoop:
     accesses  the anchors access memory: only what does so in machine code counts
     own       of its instructions those in no loop in it
     rests     the loops that do what its copies leave
+    left      iterations of the source's loop that straight code does, which they leave as well
     part      of an iteration that runs once more than is known: what stands before an exit in its
               middle
     data      what it loads or is passed decides when it ends
@@ -69,6 +70,7 @@ class KernelLoop:
     accesses: bool
     own: frozenset[int]
     rests: Sequence[KernelLoop] = ()
+    left: float = 0.0
     part: float = 0.0
     data: bool = False
 
@@ -87,7 +89,7 @@ class KernelLoop:
     @property
     def of_source(self) -> float:
         """Iterations of the source's loop that it and its rests run, on average."""
-        return self.copies * (self.trips + self.part) + sum(x.trips for x in self.rests)
+        return self.copies * (self.trips + self.part) + sum(x.trips for x in self.rests) + self.left
 
 
 def spread(trips: float) -> Sequence[int]:
@@ -106,10 +108,11 @@ def kernel_loops(
     kernel: Function, given: Mapping[str, float], known: Mapping[str, int],
     most: Mapping[str, int], parts: Parts = MappingProxyType({}),
     told: Mapping[str, LoopCounts] = MappingProxyType({}),
+    expected: Mapping[str, float] = MappingProxyType({}),
 ) -> list[KernelLoop]:
     """The loops of a kernel with numbered instructions, outer before inner; `most` iterations of
     those that do what others leave, `parts` of loops of the source that they are, `told` what
-    constants and a block's threads tell of others."""
+    constants and a block's threads tell of others, `expected` of which nothing else is known."""
     found: dict[str, KernelLoop] = {}
     for loop in Analyses.of(kernel).loops:
         name = str(loop.header.name)
@@ -120,8 +123,11 @@ def kernel_loops(
         anchors = frozenset(
             i.line for i in own if i.form.reads or i.form.writes or i.form.addresses)
         each, rest = _copies(parts[name]) if name in parts else (1, False)
+        is_straight = not rest and (x := left_over(loop)) is not None and x[1] == each > 1
+        rest = rest or is_straight
         counts: Sequence[float] = [n // each if rest else n / each for n in ASSUMED]
         source, part = "assumed", 0.0
+        left = fmean(n % each for n in ASSUMED) if is_straight else 0.0
         if name in given:
             counts, source = spread(given[name]), "given"
         elif name in known:
@@ -130,6 +136,9 @@ def kernel_loops(
         elif name in told and told[name].is_sure:
             counts, source = told[name].whole, "block" if told[name].by_block else "known"
             part = sum(n * _part(loop, anchors, b) for b, n in told[name].part.items())
+            left = (told[name].left or 0.0) if is_straight else 0.0
+        elif name in expected:
+            counts, source, left = spread(expected[name]), "given", 0.0
         elif name in most:
             counts, source = range(most[name] + 1), "rest"
         elif (limit := _limit(loop, told.get(name))) is not None:
@@ -138,7 +147,7 @@ def kernel_loops(
         found[name] = KernelLoop(
             name, found.get(str(loop.parent.header.name)) if loop.parent else None,
             counts, source, each, numbers, anchors or mine, bool(anchors), mine,
-            part=part, data=waits_for_data(loop),
+            left=left, part=part, data=waits_for_data(loop),
         )
     for name, (group, one) in parts.items():
         if one.role == "main":

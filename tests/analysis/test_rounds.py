@@ -55,7 +55,7 @@ def test_how_often_a_halving_loop_runs(change: tuple[str, str], count: int | Non
 
 def counts(f: nvir.Function, loop: Loop, threads: int) -> list[int]:
     """Those of a loop in a block of so many threads, which tell them at its end."""
-    found = loop_counts(f, [loop], (threads, 1, 1))[loop]
+    found = loop_counts(f, {loop: None}, (threads, 1, 1))[loop]
     assert found.is_sure
     assert not found.part
     return [*found.whole]
@@ -79,7 +79,7 @@ def test_a_block_tells_how_often_copies_run(
     f = nvir.read_ptx(text)["k"]
     f.analyze_cfg()
     (loop,) = f.loops()
-    found = loop_counts(f, [loop], (threads, 1, 1) if threads else None).get(loop)
+    found = loop_counts(f, {loop: None}, (threads, 1, 1) if threads else None).get(loop)
     if left is None or found is None:
         assert found is left
         return
@@ -187,7 +187,7 @@ def of_nest(start: str, end: str, times: str) -> list[tuple[list[int], bool] | N
     text = NEST.replace("START", start).replace("END", end).replace("TIMES", times)
     f = nvir.read_ptx(text)["k"]
     f.analyze_cfg()
-    found = loop_counts(f, f.loops(), (64, 1, 1))
+    found = loop_counts(f, dict.fromkeys(f.loops()), (64, 1, 1))
     assert all(x.is_sure and not x.part for x in found.values())
     return [([*found[x].whole], found[x].by_block) if x in found else None for x in f.loops()]
 
@@ -217,7 +217,7 @@ def test_a_loop_begins_where_the_rest_of_its_copies_ended():
         "PAST:\n", "PAST:\nMAIN:\n  st.volatile.global.u32 [%rd1+4], %r2;\n")
     f = nvir.read_ptx(text)["k"]
     f.analyze_cfg()
-    found = {str(x.header.name): n for x, n in loop_counts(f, f.loops(), (256, 1, 1)).items()}
+    found = {str(x.header.name): n for x, n in loop_counts(f, dict.fromkeys(f.loops()), (256, 1, 1)).items()}
     assert {name: ([*x.whole], x.by_block) for name, x in found.items()} == {
         "INNER": ([1], True), "PAST": ([1], True)}
 
@@ -236,7 +236,7 @@ def test_what_is_not_known_may_leave_a_loop_before(test: str, most: int | None):
     f = nvir.read_ptx(text)["k"]
     f.analyze_cfg()
     outer, inner = f.loops()
-    found = loop_counts(f, [outer, inner], None)
+    found = loop_counts(f, {outer: None, inner: None}, None)
     assert [*found[inner].whole] == [3]
     if most is None:
         assert outer not in found
@@ -265,8 +265,46 @@ JOIN:
     f = nvir.read_ptx(text)["k"]
     f.analyze_cfg()
     inner = next(x for x in f.loops() if x.header.name == "INNER")
-    told = loop_counts(f, [inner], None).get(inner)
+    told = loop_counts(f, {inner: None}, None).get(inner)
     assert (None if told is None else [*told.whole]) == found
+
+
+def test_two_ways_back_to_a_loop_are_told_apart():
+    """`continue` where a thread's number is even: `h` grows by 5 there, else by 1."""
+    back = "add.s32 %r1, %r1, 5; setp.lt.s32 %p3, %r1, 16; @%p3 bra OUTER; ret;\nODD:"
+    text = NEST.replace("START", "0").replace("END", "3").replace("PAST:\n", (
+        f"PAST:\n  and.b32 %r4, %r1, 1; setp.ne.s32 %p5, %r4, 0; @%p5 bra ODD;\n  {back}\n"
+    )).replace("TIMES", "16")
+    f = nvir.read_ptx(text)["k"]
+    f.analyze_cfg()
+    outer, inner = f.loops()
+    assert len(outer.latches) == 2
+    found = loop_counts(f, dict.fromkeys((outer, inner)), None)
+    assert outer not in found  # its tests are on one of two ways each
+    assert [*found[inner].whole] == [3]
+    text = text.replace("setp.lt.s32 %p3, %r1, 16; @%p3 bra OUTER; ret;", "bra OUTER;").replace(
+        "OUTER:", "OUTER: setp.ge.s32 %p6, %r1, 16; @%p6 bra OUT;").replace(
+        "setp.lt.s32 %p3, %r1, 16;\n  @%p3 bra OUTER;", "bra OUTER;\nOUT:")
+    f = nvir.read_ptx(text)["k"]
+    f.analyze_cfg()
+    outer, inner = f.loops()
+    found = loop_counts(f, dict.fromkeys((outer, inner)), None)
+    assert ([*found[outer].whole], [*found[inner].whole]) == ([5], [3])  # 0 5 6 11 12
+
+
+def test_what_copies_leave_is_told_beside_them():
+    """`for (j = 0; j < i; j++)` in copies of four, whose rest is straight code."""
+    text = NEST.replace("START", "0").replace("END", "%r5").replace(
+        "mov.u32 %r2, 0;", "mov.u32 %r2, 0; and.b32 %r4, %r1, 3; sub.s32 %r5, %r1, %r4;").replace(
+        "add.s32 %r2, %r2, 1", "add.s32 %r2, %r2, 4").replace("TIMES", "6").replace(
+        "PAST:\n", "PAST:\n setp.eq.s32 %p4, %r4, 0; @%p4 bra NEXT;\n "
+        "st.volatile.global.u32 [%rd1+4], %r4;\nNEXT:\n")
+    f = nvir.read_ptx(text)["k"]
+    f.analyze_cfg()
+    inner = next(x for x in f.loops() if x.header.name == "INNER")
+    rest = next(i for i in f.instructions() if i.form.name == "and")
+    found = loop_counts(f, {inner: rest}, None)[inner]
+    assert ([*found.whole], found.left) == ([0, 0, 0, 0, 1, 1], 7 / 6)
 
 
 def test_a_loop_of_many_rounds_is_not_followed_for_ever():

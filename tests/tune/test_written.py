@@ -64,7 +64,7 @@ st.global.f32 [%rd1], %f1; ret; }}
 
     loop = KernelLoop("LOOP", None, [n], source, 1, *[frozenset[int]()] * 2, True, frozenset())
     k = KernelTuning("k", [loop], 256, True)
-    assert rounds(k, read_ptx(text(1)), read_ptx(text(copies))) == expected
+    assert rounds(k, read_ptx(text(1)), read_ptx(text(copies)), source == "given") == expected
 
 
 @pytest.mark.parametrize(("trips", "expected"), [(64, 64.0), (16, 16.0)])
@@ -77,7 +77,8 @@ def test_a_version_runs_as_often_as_it_did_not_as_the_loop_of_copies(trips: int,
     loops = [KernelLoop(name, None, [n], "given", copies, none, none, True, none)
              for name, n, copies in (("A", 64, 4), ("B", trips, 1), ("I", 8, 1))]
     k = KernelTuning("k", loops, 256, True)
-    assert rounds(k, module, module) == {"A": 64.0, "B": expected, "I": 8.0}
+    assert rounds(k, module, module, True) == {"A": 64.0, "B": expected, "I": 8.0}
+    assert not rounds(k, module, module, False)
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -195,7 +196,8 @@ def test_what_is_said_of_a_line_is_said_of_all_kernels_that_have_it(
 @pytest.mark.parametrize(("source", "factors", "said"), [
     ("assumed", {"unroll 8": 90.0, "unroll 16": 80.0, "unroll 32": 80.0}, "16"),
     ("assumed", {"unroll 8": 90.0, "unroll 16": 90.0}, "8"),
-    ("assumed", {"unroll 8": 98.0, "unroll 16": 80.0}, ""),  # nobody asked for sixteen
+    ("assumed", {"unroll 8": 98.0, "unroll 4": 98.0, "unroll 2": 99.0, "unroll 16": 80.0}, ""),
+    ("assumed", {"unroll 8": 120.0, "unroll 4": 90.0}, "4"),
     ("rest", {"unroll 8": 90.0}, ""),  # it has no more than three
 ])
 def test_more_copies_are_tried_of_the_loop_that_takes_most(
@@ -233,7 +235,7 @@ def loop(
 @pytest.mark.parametrize(("outer", "inner", "size", "share", "found"), [
     ("known", "known", 10, 90.0, True),
     ("known", "assumed", 10, 90.0, False), ("block", "known", 10, 90.0, False),
-    ("known", "known", 200, 90.0, False),  # more code than STRAIGHT
+    ("known", "known", 900, 90.0, False),  # more code than STRAIGHT
     ("known", "known", 10, 1.0, False),  # of no account
 ])
 def test_a_nest_of_known_counts_is_tried_as_straight_code(
@@ -243,27 +245,63 @@ def test_a_nest_of_known_counts_is_tried_as_straight_code(
 
     nest = loop("A", None, 3, outer)
     base = attrs.evolve(judged(0, 1, 100.0), loops={"A": 2.0, "B": share})
-    k = KernelTuning("k", [nest, loop("B", nest, 2, inner, size)], 256, True, [base])
-    before = Choices((("B", LoopSetting(4)),))
-    wanted = Choices((("B", LoopSetting(4)), ("A", LoopSetting(0))))
+    loops = [nest, loop("B", nest, 2, inner, size), loop("C", None, 95.5, "assumed")]
+    k = KernelTuning("k", loops, 256, True, [base])
+    before = Choices((("B", LoopSetting(4)), ("C", LoopSetting(2))))
+    wanted = Choices((("C", LoopSetting(2)), ("A", LoopSetting(0))))  # none of B is left
     assert _straight(k, {"A": 1, "B": 1}, before) == (wanted if found else None)
     assert _straight(k, {"A": 0, "B": 1}, before) is None  # no pragma reaches it
 
 
 @pytest.mark.parametrize(("trips", "copies", "setting", "found"), [
-    (3.5, 4, LoopSetting(), 1), (8.5, 4, LoopSetting(), None), (3.5, 1, LoopSetting(), None),
-    (3.5, 4, LoopSetting(source=1), None), (3.5, 0, LoopSetting(), None),
-    (3.5, 2, LoopSetting(2), 1),
+    (95.5, 1, LoopSetting(), [8, 4, 2]), (95.5, 4, LoopSetting(), [8, 2, 1]),
+    (95.5, 4, LoopSetting(2), [16, 4, 2, 1]),
+    (95.5, 1, LoopSetting(source=8), [16]),  # more copies were best so far
+    (3.5, 4, LoopSetting(), [2, 1]), (3.5, 1, LoopSetting(), [2]),
+    (95.5, 0, LoopSetting(), []),  # no pragma reaches it
+    (95.5, 1, LoopSetting(0), []),  # all are there already
 ])
-def test_a_short_loop_is_tried_without_copies(
-    trips: float, copies: int, setting: LoopSetting, found: int | None
+def test_other_copies_of_the_loop_that_takes_most(
+    trips: float, copies: int, setting: LoopSetting, found: list[int]
 ):
     from nvir.report.tuning.written import _other_copies
 
+    base = attrs.evolve(judged(0, 1, 100.0), loops={"A": 50.0, "B": 1.0})
+    k = KernelTuning("k", [loop("A", None, trips, "block"), loop("B", None, 9)], 256, True, [base])
+    made = _other_copies(k, {"A": copies, "B": 1}, Choices((("A", setting),)), [])
+    assert [*made] == [Choices((("A", LoopSetting(source=n)),)) for n in found]
+
+
+def test_a_loop_that_nvcc_leaves_as_it_is_is_left():
+    from nvir.report.tuning.written import Round, _other_copies
+
     base = attrs.evolve(judged(0, 1, 100.0), loops={"A": 50.0})
-    k = KernelTuning("k", [loop("A", None, trips, "block")], 256, True, [base])
-    made = _other_copies(k, {"A": copies}, Choices((("A", setting),)), 1)
-    assert made == (None if found is None else Choices((("A", LoopSetting(source=found)),)))
+    k = KernelTuning("k", [loop("A", None, 95.5, "assumed")], 256, True, [base])
+    wanted = Choices((("A", LoopSetting(source=8)),))
+    for full, found in ((100.0, [8]), (103.0, [8, 4, 2])):
+        done = [Round({"k": wanted}, {"k": judged(1, 1, full)})]
+        made = _other_copies(k, {"A": 1}, Choices(()), done)
+        assert [c.loops[0][1].source for c in made] == found
+
+
+@pytest.mark.parametrize(("outer", "found"), [
+    ("for (int j = 0; j < 6; ++j) {", True), ("for (int j = 0; j < n; ++j) {", False),
+    ("for (int j = 0; j < 6000; ++j) {", False), ("{", False),
+])
+def test_loops_of_the_source_around_those_of_the_code_are_tried_as_straight_code(
+    outer: str, found: bool
+):
+    from nvir.report.tuning.written import _enclosing
+
+    module = read_ptx(TEXT)
+    module["k"].analyze_cfg()
+    source = ["__global__ void k() {", *[""] * 13, outer, "// twice", "for (;;) x();", "}", "}"]
+    trials = Trials(module, "sm_80", SM_80, 0, "k.cu", source)
+    k = KernelTuning("k", [], 256, True)
+    before = Choices((("LOOP", LoopSetting(4)),))
+    made = [*_enclosing(k, trials, before)]
+    assert made == [Choices((("k.cu:15", LoopSetting(0)),))] * found
+    assert not [*_enclosing(k, trials, Choices((("k.cu:15", LoopSetting(0)),)))]
 
 
 def test_restrict_is_tried_beside_copies_though_alone_it_gained_nothing():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
@@ -11,7 +11,9 @@ from nvir.analysis.places import SourceLines
 from nvir.analysis.source_loops import parts_by_header
 from nvir.ir.function import Function
 from nvir.ir.module import Module
+from nvir.ir.opcodes import OpKind
 from nvir.ir.types import ScalarType
+from nvir.ir.values import Value
 from nvir.report.facts import has_bounds
 from nvir.tune.candidates import Choices, LoopSetting
 
@@ -55,7 +57,7 @@ def changes(
         out.append(Change(f"`__restrict__` on {_named(module[kernel], names)}",
                           note="where they never overlap"))
     for header, setting in settings.loops:
-        place, copies = places[header]
+        place, copies = _at(places, header)
         out += [attrs.evolve(place, text=text, note=note)
                 for text, note in _of_loop(setting, copies, several)]
     if settings.launch is not None:
@@ -77,7 +79,7 @@ def pragmas(module: Module, kernel: str, settings: Choices) -> dict[tuple[str, i
     places = _places(module, kernel)
     out = {}
     for header, setting in settings.loops:
-        place, copies = places[header]
+        place, copies = _at(places, header)
         for text, _ in _of_loop(setting, copies, True) if place.file else ():
             if text.startswith(("`#pragma", "no `")):
                 what = "" if text.startswith("no") else text.strip("`")
@@ -86,8 +88,10 @@ def pragmas(module: Module, kernel: str, settings: Choices) -> dict[tuple[str, i
 
 
 def copies_of(module: Module, kernel: str) -> dict[str, int]:
-    """How often the body of the source's loop stands in each loop; 0 of a remainder."""
-    return {header: copies for header, (_, copies) in _places(module, kernel).items()}
+    """How often the body of the source's loop stands in each loop; 0 of a remainder, and of one
+    whose place in the source is not known."""
+    return {header: copies if at.file else 0
+            for header, (at, copies) in _places(module, kernel).items()}
 
 
 def statements(module: Module, kernel: str) -> set[tuple[str, int]]:
@@ -104,7 +108,22 @@ def pointers(kernel: Function) -> list[int]:
     roots = {a.root for i in kernel.instructions() if i.form.reads or i.form.writes
              for a in accesses(i) if not a.space.startswith("param")}
     return [n for n, p in enumerate(kernel.params)
-            if p in roots and isinstance(p.value_type, ScalarType)]
+            if isinstance(p.value_type, ScalarType) and (p in roots or _is_stepped(p, kernel))]
+
+
+def _is_stepped(p: Value, kernel: Function) -> bool:
+    """Whether a parameter is an address from which on a loop steps."""
+    work = [i for i in kernel.instructions() if p in i.operands and i.type.bits == 64]
+    seen: set[Value] = {*work}
+    while work:
+        for i in work.pop().users:
+            if any(i.operands[base] in seen for base, _ in i.form.addresses):
+                return True
+            moves = i.is_phi or i.form.kind in (OpKind.COPY, OpKind.SUM) or i.form.name == "cvta"
+            if moves and i.type.bits == 64 and i not in seen:
+                seen.add(i)
+                work.append(i)
+    return False
 
 
 def _named(kernel: Function, names: Sequence[str]) -> str:
@@ -137,6 +156,15 @@ def _of_loop(setting: LoopSetting, copies: int, several: bool) -> Iterator[tuple
     if setting.depth:
         iterations = "iteration" if setting.depth == 1 else "iterations"
         yield f"load {setting.depth} {iterations} ahead into registers (or take the PTX)", ""
+
+
+def _at(places: Mapping[str, tuple[Change, int]], header: str) -> tuple[Change, int]:
+    """The place of a loop, and its copies; a loop of the source that no loop of the code is known
+    to come of is asked for by its place."""
+    if header in places:
+        return places[header]
+    file, _, line = header.rpartition(":")
+    return Change("", header, file, int(line)), 1
 
 
 def _places(module: Module, kernel: str) -> dict[str, tuple[Change, int]]:

@@ -25,9 +25,12 @@ import networkx as nx
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.places import SourceLines
 from nvir.analysis.source_loops import source_loops
+from nvir.analysis.straight import quiet
+from nvir.analysis.straight import statements as loop_statements
 from nvir.ir.errors import NvirError
 from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
+from nvir.ir.opcodes import OpKind
 from nvir.report.explain.trials import (
     Lines,
     Trials,
@@ -51,10 +54,14 @@ from nvir.tune.search import TIE, WORSE, Judged, KernelTuning, Launches, Tuning,
 from nvir.tune.weights import KernelLoop, dealt
 
 ROUNDS = 4  # of nvcc for what a file's kernels are known to gain by
-FURTHER = 4  # more, by the best so far
-SHARE = 0.1  # of a kernel's cycles that this loop takes
-COPIES = 8  # of a loop, from which on more are tried
-STRAIGHT = 1000  # instructions that a nest of known counts comes to
+FURTHER = 8  # more, by the best so far
+SIZE = 20_000  # instructions of all kernels that are judged in these; at least LEAST of them
+LEAST = 4
+SHARE = 0.1  # of a kernel's cycles that a loop takes of which other copies are tried
+SWEPT = 2  # such loops
+COPIES = 8  # of them, from which on more are tried
+FEWER = (4, 2, 1)
+STRAIGHT = 4000  # instructions that a nest of known counts comes to
 UNLIKE = 0.1  # of its iterations by which a loop may differ from what it was
 AS_IT_IS = Cycles(1.0, 1.0)
 
@@ -85,13 +92,14 @@ def tried(found: Tuning, trials: Trials, request: Launches) -> dict[str, Written
     groups = sharing(found.kernels, module)
     done: list[Round] = []
     left = {k.name: _first(k, module) for k in found.kernels}
-    further = 0
-    for _ in range(ROUNDS + FURTHER if trials.recompile is not None else 0):
+    further, size = 0, sum(len(b) for k in found.kernels for b in module[k.name].blocks)
+    most = min(max(SIZE // max(size, 1), LEAST), FURTHER)
+    for _ in range(ROUNDS + most if trials.recompile is not None else 0):
         if further or len(done) == ROUNDS or not any(left.values()):
-            left = {k.name: _further(k, module, _leading(group, done), done)
+            left = {k.name: _further(k, trials, _leading(group, done), done)
                     for group in groups for k in group}
             further += 1
-        if further > FURTHER or not any(left.values()):
+        if further > most or not any(left.values()):
             break
         one = _round(groups, left, trials, request)
         done += [one] if one is not None else []
@@ -179,20 +187,39 @@ def _first(k: KernelTuning, module: Module) -> list[Choices]:
 
 
 def _further(
-    k: KernelTuning, module: Module, best: Round | None, done: Sequence[Round]
+    k: KernelTuning, trials: Trials, best: Round | None, done: Sequence[Round]
 ) -> list[Choices]:
     """What is tried of the best so far next."""
     if best is not None and k.name not in best.wanted:
         return []
+    module = trials.module
     settings = best.wanted[k.name] if best is not None else Choices(())
     before = [x.wanted[k.name] for x in done if k.name in x.wanted]
     copies = copies_of(module, k.name)
-    for made in (_straight(k, copies, settings), _apart_too(settings, before),
-                 _other_copies(k, copies, settings, COPIES), _other_copies(k, copies, settings, 1),
-                 _fewer_blocks(k, settings)):
+    for made in (*_enclosing(k, trials, settings), _straight(k, copies, settings),
+                 _apart_too(settings, before),
+                 *_other_copies(k, copies, settings, done), _fewer_blocks(k, settings)):
         if made is not None and made not in before:
             return [made]
     return []
+
+
+def _enclosing(k: KernelTuning, trials: Trials, settings: Choices) -> Iterator[Choices]:
+    """All iterations of loops of the source of known counts around those of the code: nvcc may say
+    nothing of such a loop's own place."""
+    mine = {line for file, line in statements(trials.module, k.name) if file == trials.name}
+    size = sum(len(b) for b in trials.module[k.name].blocks)
+    for s in loop_statements(quiet(trials.source)):
+        within = {line for line in mine if line in s.body and line not in s.head}
+        here = f"{trials.name}:{s.head.start}"
+        if within and s.trips and s.trips * size <= STRAIGHT and (
+            not mine.intersection(s.head) and here not in dict(settings.loops)
+        ):
+            loops = [x for x in settings.loops
+                     if within.isdisjoint(x[1] for x in pragmas(trials.module, k.name,
+                                                                Choices((x,))))]
+            yield attrs.evolve(settings, loops=(
+                *loops, (here, LoopSetting(0))))
 
 
 def _straight(
@@ -209,8 +236,11 @@ def _straight(
             found.append((size, nest.name))
     if not found or _share(k, max(found)[1]) < SHARE:
         return None
+    whole = max(found)[1]
+    outside = [x.name for x in k.loops
+               if x.name != whole and not any(y.name == whole for y in x.outer())]
     return attrs.evolve(settings, loops=(
-        *[x for x in settings.loops if x[0] != max(found)[1]], (max(found)[1], LoopSetting(0))))
+        *[x for x in settings.loops if x[0] in outside], (whole, LoopSetting(0))))
 
 
 def _instructions(x: KernelLoop) -> float:
@@ -237,24 +267,33 @@ def _apart_too(settings: Choices, before: Sequence[Choices]) -> Choices | None:
 
 
 def _other_copies(
-    k: KernelTuning, copies: Mapping[str, int], settings: Choices, least: int
-) -> Choices | None:
-    """Of the loop that takes most twice as many copies, and so many at least, where its count
-    leaves room; or one, where it is too short for those that it has."""
-    inner = {x.parent.name for x in k.loops if x.parent is not None}
-    some = [x for x in k.loops if x.name not in inner and copies.get(x.name)]
-    loop = max(some, key=lambda x: k.candidates[0].loops.get(x.name, 0.0), default=None)
-    if loop is None or _share(k, loop.name) < SHARE:
-        return None
-    others = dict(settings.loops)
-    setting = others.get(loop.name, LoopSetting())
-    now = setting.source or copies[loop.name] * (1 if setting.unroll is None else setting.unroll)
-    wanted = max(least, 2 * now) if least > 1 else 1
-    fits = wanted <= loop.of_source if least > 1 else loop.of_source < 2 * now > 2
-    if not now or not fits:
-        return None
-    others[loop.name] = attrs.evolve(setting, unroll=None, source=wanted)
-    return attrs.evolve(settings, loops=tuple(others.items()))
+    k: KernelTuning, copies: Mapping[str, int], settings: Choices, done: Sequence[Round]
+) -> Iterator[Choices]:
+    """Other numbers of copies of the loops that take most: twice as many as are best, as far as
+    their counts leave room; of a loop that gained nothing by more of them, fewer. Not of one whose
+    code nvcc leaves as it is whatever the source asks for."""
+    base = k.candidates[0]
+    some = [x for x in k.loops if copies.get(x.name) and _share(k, x.name) >= SHARE]
+    for loop in sorted(some, key=lambda x: -base.loops.get(x.name, 0.0))[:SWEPT]:
+        others = dict(settings.loops)
+        setting = others.get(loop.name, LoopSetting())
+        now = setting.source or copies[loop.name] * (
+            1 if setting.unroll is None else setting.unroll)
+        more = max(COPIES, 2 * now)
+        for n in (more, *([] if setting.source else FEWER)) if now else ():
+            others[loop.name] = attrs.evolve(setting, unroll=None, source=n)
+            made = attrs.evolve(settings, loops=tuple(others.items()))
+            if n != now and (n <= loop.of_source or n == 1):
+                yield made
+            if _is_left(k, made, done):
+                break
+
+
+def _is_left(k: KernelTuning, settings: Choices, done: Sequence[Round]) -> bool:
+    """Whether code came to what it was."""
+    base = k.candidates[0]
+    made = [x.made[k.name] for x in done if x.wanted.get(k.name) == settings and k.name in x.made]
+    return any(x.cycles == base.cycles and x.registers == base.registers for x in made)
 
 
 def _fewer_blocks(k: KernelTuning, settings: Choices) -> Choices | None:
@@ -318,16 +357,17 @@ def _in_words(k: KernelTuning, module: Module) -> list[Choices]:
 
 def _promised(k: KernelTuning, module: Module, winners: Sequence[Choices]) -> list[Choices]:
     """`__restrict__` alone, and with the fastest of the others if none of them asks for it, where a
-    loop stores by one pointer and loads by another."""
+    loop loads from global memory and stores, or waits for other threads."""
     function = module[k.name]
-    alias = Analyses.of(function).alias
-    for loop in Analyses.of(function).loops if len(pointers(function)) > 1 else ():
+    accesses = Analyses.of(function).alias.accesses
+    for loop in Analyses.of(function).loops if pointers(function) else ():
         header = str(loop.header.name)
-        places = [(i, a.root) for b in loop.blocks for i in b for a in alias.accesses(i)
-                  if a.root in function.params and not a.space.startswith("param")]
-        stored = {root for i, root in places if i.form.writes}
-        loaded = {root for i, root in places if i.form.reads}
-        if any(a is not b for a in stored for b in loaded):
+        inside = [i for b in loop.blocks for i in b]
+        stored = {a.root for i in inside if i.form.writes for a in accesses(i)}
+        loaded = {a.root for i in inside if i.form.reads for a in accesses(i)
+                  if a.space in ("", "global")}
+        waits = any(i.form.kind is OpKind.BARRIER for i in inside)
+        if loaded and (waits or any(a is not b or a is None for a in stored for b in loaded)):
             others = dict(winners[0].loops) if winners else {}
             alone = Choices(((header, LoopSetting(apart=True)),))
             others[header] = attrs.evolve(others.get(header, LoopSetting()), apart=True)
@@ -381,12 +421,14 @@ def same_code(a: Module, b: Module) -> bool:
 def as_written(
     kernels: Sequence[KernelTuning], changed: Module, trials: Trials, request: Launches
 ) -> dict[str, Judged]:
-    """What a changed source comes to, each loop of it with as many iterations as before; without
-    kernels of which a loop has others, as one that can have fewer than were assumed: the code as it
-    was would have those too."""
-    trips = {f"{k.name}:{header}": n for k in kernels
-             for header, n in rounds(k, trials.module, changed).items()}
-    only = attrs.evolve(request, trips=trips, loop=" ", launch_bounds=False)
+    """What a changed source comes to, each loop of it with as many iterations as before where its
+    code does not tell how many; without kernels of which a loop has others, as one that can have
+    fewer than were assumed: the code as it was would have those too."""
+    given, expected = (
+        {f"{k.name}:{header}": n for k in kernels
+         for header, n in rounds(k, trials.module, changed, is_given).items()}
+        for is_given in (True, False))
+    only = attrs.evolve(request, trips=given, expected=expected, loop=" ", launch_bounds=False)
     made = tune(changed, trials.machine, trials.arch, only, kernels=[k.name for k in kernels])
     return {new.name: new.candidates[0] for k, new in zip(kernels, made.kernels, strict=True)
             if _is_as_long(k, trials.module, new, changed)}
@@ -396,9 +438,12 @@ def _is_as_long(
     k: KernelTuning, before: Module, new: KernelTuning, changed: Module
 ) -> bool:
     """Whether the loops of a kernel whose count was not known run as often as they did, of which
-    nvcc may tell another line then."""
+    nvcc may tell another line then, and those of which it was are known still."""
     runs = dict(_mains(new, changed))
     was = dict(_mains(k, before))
+    known = {names for (names, _), x in was.items() if x.source != "assumed"}
+    if any(x.source == "assumed" and names in known for (names, _), x in runs.items()):
+        return False
     others = [x.of_source for place, x in runs.items() if place not in was]
     for place, x in was.items():
         made = [runs[place].of_source] if place in runs else others
@@ -410,7 +455,9 @@ def _is_as_long(
     return True
 
 
-def _mains(k: KernelTuning, module: Module) -> Iterator[tuple[object, KernelLoop]]:
+def _mains(
+    k: KernelTuning, module: Module
+) -> Iterator[tuple[tuple[object, int], KernelLoop]]:
     """Of each loop of the source the loop with most copies of it."""
     loops = {x.name: x for x in k.loops}
     for place, parts in _parts(module, k.name):
@@ -419,10 +466,14 @@ def _mains(k: KernelTuning, module: Module) -> Iterator[tuple[object, KernelLoop
             yield place, loops[header]
 
 
-def rounds(k: KernelTuning, before: Module, changed: Module) -> dict[str, float]:
+def rounds(
+    k: KernelTuning, before: Module, changed: Module, is_given: bool
+) -> dict[str, float]:
     """How often each loop of a kernel runs in a changed module, so that the source's loops run as
-    often as they were taken to; without those whose count is assumed, as it then is again."""
-    loops = {x.name: x for x in k.loops if x.source != "assumed"}
+    often as they were taken to: of those whose count was given, or of the others; without those
+    whose count is assumed, as it then is again."""
+    loops = {x.name: x for x in k.loops
+             if x.source != "assumed" and (x.source == "given") == is_given}
     runs = {place: x.of_source for place, x in _mains(k, before) if x.name in loops}
     versions = {}  # run apart from the others, by their copies
     for place, parts in _parts(before, k.name):
