@@ -25,7 +25,7 @@ from types import MappingProxyType
 
 import attrs
 
-from nvir.analysis.ends import shifted_out, threshold
+from nvir.analysis.counts.ends import shifted_out, threshold
 from nvir.analysis.induction import (
     comparison,
     constant_of,

@@ -25,8 +25,8 @@ from collections.abc import Set as AbstractSet
 import attrs
 
 from nvir.analysis.analyses import Analyses
+from nvir.analysis.counts.threads import LoopCounts, loop_counts, stepped_count
 from nvir.analysis.induction import constant_of, trip_count
-from nvir.analysis.rounds import LoopCounts, loop_counts, stepped_count
 from nvir.analysis.source_loops import left_over
 from nvir.assembler.regalloc.targets import block_shape
 from nvir.assembler.unroll.miscounts import miscount

@@ -24,8 +24,8 @@ from types import MappingProxyType
 import attrs
 
 from nvir.analysis.analyses import Analyses
-from nvir.analysis.ends import shifted_out, waits_for_data
-from nvir.analysis.rounds import LoopCounts
+from nvir.analysis.counts.ends import shifted_out, waits_for_data
+from nvir.analysis.counts.threads import LoopCounts
 from nvir.analysis.source_loops import LoopPart, SourceLoop, left_over
 from nvir.ir.block import Block
 from nvir.ir.function import Function

@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 
 import nvir
-from nvir.analysis.ends import shifted_out, waits_for_data
+from nvir.analysis.counts.ends import shifted_out, waits_for_data
+from nvir.analysis.counts.threads import loop_counts, stepped_count
 from nvir.analysis.induction import trip_count
-from nvir.analysis.rounds import loop_counts, stepped_count
 from nvir.ir.loops import Loop
 
 TEXT = """
@@ -217,8 +217,8 @@ def test_a_loop_begins_where_the_rest_of_its_copies_ended():
         "PAST:\n", "PAST:\nMAIN:\n  st.volatile.global.u32 [%rd1+4], %r2;\n")
     f = nvir.read_ptx(text)["k"]
     f.analyze_cfg()
-    found = {str(x.header.name): n for x, n in loop_counts(f, dict.fromkeys(f.loops()), (256, 1, 1)).items()}
-    assert {name: ([*x.whole], x.by_block) for name, x in found.items()} == {
+    found = loop_counts(f, dict.fromkeys(f.loops()), (256, 1, 1))
+    assert {str(x.header.name): ([*n.whole], n.by_block) for x, n in found.items()} == {
         "INNER": ([1], True), "PAST": ([1], True)}
 
 

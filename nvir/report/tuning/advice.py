@@ -87,10 +87,10 @@ def pragmas(module: Module, kernel: str, settings: Choices) -> dict[tuple[str, i
     return out
 
 
-def copies_of(module: Module, kernel: str) -> dict[str, int]:
-    """How often the body of the source's loop stands in each loop; 0 of a remainder, and of one
-    whose place in the source is not known."""
-    return {header: copies if at.file else 0
+def copies_of(module: Module, kernel: str, is_placed: bool = False) -> dict[str, int]:
+    """How often the body of the source's loop stands in each loop; 0 of a remainder, and with
+    `is_placed` of one whose place in the source is not known."""
+    return {header: copies if at.file or not is_placed else 0
             for header, (at, copies) in _places(module, kernel).items()}
 
 

@@ -195,7 +195,7 @@ def _further(
     module = trials.module
     settings = best.wanted[k.name] if best is not None else Choices(())
     before = [x.wanted[k.name] for x in done if k.name in x.wanted]
-    copies = copies_of(module, k.name)
+    copies = copies_of(module, k.name, is_placed=True)
     for made in (*_enclosing(k, trials, settings), _straight(k, copies, settings),
                  _apart_too(settings, before),
                  *_other_copies(k, copies, settings, done), _fewer_blocks(k, settings)):

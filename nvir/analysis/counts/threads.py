@@ -195,15 +195,16 @@ class Frame:
             self.thread.bounded.add(d)
         if len(values) == len(set(d.operands)):
             return evaluate(d, values)
-        t = d.form.type
-        if len(values) != 1 or t is None or t.is_float:
+        unknown = next(v for v in d.operands if v not in values)
+        if len(values) != 1 or d.form.type is None or d.form.type.is_float:
             return None
-        ((_, x),) = values.items()
         if d.form.op.name == "min":
             self.thread.bounded.add(d)
-            return x
-        decides = {"and": 0, "or": _bits(-1, d)}.get(d.form.op.name)
-        return x if x == decides else None
+            return next(iter(values.values()))
+        if d.form.kind is not OpKind.LOGIC:
+            return None
+        ends = [evaluate(d, {**values, unknown: _bits(x, unknown)}) for x in (0, -1)]
+        return ends[0] if ends[0] == ends[1] else None  # each bit is made of the bits there
 
     def inner(self, block: Block) -> Loop | None:
         """The loop in this one, the outermost, in which a block stands."""

@@ -1,0 +1,1 @@
+"""How often loops run, where no formula tells."""
