@@ -654,3 +654,18 @@ def test_what_is_said_of_functions_and_blocks_is_of_its_kind(where, wrong, expec
 def test_what_is_wrong_in_the_aux_of_a_module_is_told_at_its_place():
     with pytest.raises(ParseError, match=r"^<text>:1:63: "):
         parse_ir("module ori target sm_80 version 8.0 address_size 64 aux {\"x\": @nope}\n")
+
+
+@pytest.mark.parametrize(("what", "fits"), [
+    ('ConstantExpr("addrspacecast", (@s), ptr, none)', True),
+    ('ConstantExpr("addrspacecast", (@s), ptr, %x)', False),  # its printing crashed
+    ('ConstantExpr("addrspacecast", (%x), ptr, none)', False),
+])
+def test_what_is_constant_holds_constants(what: str, fits: bool):
+    text = ("module nvvm\nglobal @s: global [4 x i8] address ptr addrspace(1)\n"
+            f"kernel @k() {{\nentry:\n  %x: i32 = load {what} !aux 4\n  ret\n}}\n")
+    if fits:
+        assert "addrspacecast" in str(parse_ir(text))
+        return
+    with pytest.raises(ParseError, match="a ConstantExpr holds constants only"):
+        parse_ir(text)

@@ -521,6 +521,11 @@ class Cursor:
         for name, value, fits in zip(names, values, _field_tests(cls), strict=True):
             if not fits(value):
                 raise BadDatum(f"no {name} of a {cls.__name__}", start)
+        if issubclass(cls, Value) and any(
+            isinstance(x, Value) and not x.is_constant
+            for v in values for x in (v if isinstance(v, tuple) else (v,))
+        ):
+            raise BadDatum(f"a {cls.__name__} holds constants only", start)
         try:
             return cls(*values)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
