@@ -662,8 +662,8 @@ def test_what_is_wrong_in_the_aux_of_a_module_is_told_at_its_place():
     ('ConstantExpr("addrspacecast", (%x), ptr, none)', False),
 ])
 def test_what_is_constant_holds_constants(what: str, fits: bool):
-    text = ("module nvvm\nglobal @s: global [4 x i8] address ptr addrspace(1)\n"
-            f"kernel @k() {{\nentry:\n  %x: i32 = load {what} !aux 4\n  ret\n}}\n")
+    text = ("module nvvm\nglobal @s: global [4 x i8] align 4 address ptr addrspace(1)\n"
+            f"kernel @k() {{\nentry:\n  %x: i32 = load {what}  !aux 4\n  ret\n}}\n")
     if fits:
         assert "addrspacecast" in str(parse_ir(text))
         return
