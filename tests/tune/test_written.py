@@ -112,7 +112,7 @@ def test_a_round_that_ptxas_does_not_end_says_nothing(
 def test_restrict_is_tried_where_one_pointer_is_stored_by_and_another_loaded_by(
     store: str, winner: LoopSetting | None, expected: list[str]
 ):
-    from nvir.report.tuning.written import _promised
+    from nvir.report.tuning.wishes import _promised
 
     module = read_ptx(scaled().replace("%rd4, %rd1,", f"%rd4, {store},"))
     module["k"].analyze_cfg()
@@ -241,7 +241,7 @@ def loop(
 def test_a_nest_of_known_counts_is_tried_as_straight_code(
     outer: str, inner: str, size: int, share: float, found: bool
 ):
-    from nvir.report.tuning.written import _straight
+    from nvir.report.tuning.wishes import _straight
 
     nest = loop("A", None, 3, outer)
     base = attrs.evolve(judged(0, 1, 100.0), loops={"A": 2.0, "B": share})
@@ -264,7 +264,7 @@ def test_a_nest_of_known_counts_is_tried_as_straight_code(
 def test_other_copies_of_the_loop_that_takes_most(
     trips: float, copies: int, setting: LoopSetting, found: list[int]
 ):
-    from nvir.report.tuning.written import _other_copies
+    from nvir.report.tuning.wishes import _other_copies
 
     base = attrs.evolve(judged(0, 1, 100.0), loops={"A": 50.0, "B": 1.0})
     k = KernelTuning("k", [loop("A", None, trips, "block"), loop("B", None, 9)], 256, True, [base])
@@ -273,7 +273,7 @@ def test_other_copies_of_the_loop_that_takes_most(
 
 
 def test_a_loop_that_nvcc_leaves_as_it_is_is_left():
-    from nvir.report.tuning.written import Round, _other_copies
+    from nvir.report.tuning.wishes import Round, _other_copies
 
     base = attrs.evolve(judged(0, 1, 100.0), loops={"A": 50.0})
     k = KernelTuning("k", [loop("A", None, 95.5, "assumed")], 256, True, [base])
@@ -291,7 +291,7 @@ def test_a_loop_that_nvcc_leaves_as_it_is_is_left():
 def test_loops_of_the_source_around_those_of_the_code_are_tried_as_straight_code(
     outer: str, found: bool
 ):
-    from nvir.report.tuning.written import _enclosing
+    from nvir.report.tuning.wishes import _enclosing
 
     module = read_ptx(TEXT)
     module["k"].analyze_cfg()
@@ -305,7 +305,7 @@ def test_loops_of_the_source_around_those_of_the_code_are_tried_as_straight_code
 
 
 def test_restrict_is_tried_beside_copies_though_alone_it_gained_nothing():
-    from nvir.report.tuning.written import _apart_too
+    from nvir.report.tuning.wishes import _apart_too
 
     alone = Choices((("L", LoopSetting(apart=True)),))
     some = Choices((("M", LoopSetting(source=8)),))
@@ -328,7 +328,7 @@ def test_with_restrict_registers_for_fewer_blocks_are_tried(
     base = judged(0, 8, 100.0)
     k = KernelTuning("k", [], 256, True, [base])
     apart = Choices((("LOOP", LoopSetting(apart=True)),))
-    monkeypatch.setattr("nvir.report.tuning.written._first", lambda *_: [apart])
+    monkeypatch.setattr("nvir.report.tuning.written.first", lambda *_: [apart])
     monkeypatch.setattr("nvir.report.tuning.written.with_restrict", lambda lines, _: list(lines))
     monkeypatch.setattr("nvir.report.tuning.written.with_attribute",
                         lambda lines, _, text: [*lines, text])

@@ -94,9 +94,14 @@ def copies_of(module: Module, kernel: str, is_placed: bool = False) -> dict[str,
             for header, (at, copies) in _places(module, kernel).items()}
 
 
+def lines_of(module: Module, kernel: str) -> dict[str, tuple[str, int]]:
+    """(file, line) in the source of each loop; file "" where it is not known."""
+    return {header: (at.file, at.line) for header, (at, _) in _places(module, kernel).items()}
+
+
 def statements(module: Module, kernel: str) -> set[tuple[str, int]]:
     """(file, line) of the loops of the source that a kernel has; others may have them too."""
-    return {(at.file, at.line) for at, _ in _places(module, kernel).values() if at.file}
+    return {x for x in lines_of(module, kernel).values() if x[0]}
 
 
 def pointers(kernel: Function) -> list[int]:
