@@ -213,16 +213,17 @@ def test_more_copies_are_tried_of_the_loop_that_takes_most(
     k = KernelTuning("k", [loop], 256, True, [base])
 
     def compiled(lines: list[str]) -> object:
-        asked.append(next(x for x in factors if any(f'"{x}"' in line for line in lines)))
+        asked.append(next((x for x in factors if any(f'"{x}"' in line for line in lines)), ""))
         return module
 
     trials = Trials(module, "sm_80", SM_80, 0, "k.cu", ["for (;;)"] * 30, compiled)
     monkeypatch.setattr("nvir.report.tuning.written.as_written",
-                        lambda *_: {"k": judged(1, 1, factors[asked[-1]])})
+                        lambda *_: {"k": judged(1, 1, factors.get(asked[-1], 101.0))})
     found = tried(Tuning("sass", "sm_80", "l2", [k], 0), trials, Launches())
     assert [x.texts for x in found.values()] == (
         [[f"#pragma unroll {said} at k.cu:17"]] if said else [])
-    assert len(asked) == len(set(asked))
+    some = [x for x in asked if x]
+    assert len(some) == len(set(some))
 
 
 def loop(
