@@ -669,3 +669,17 @@ def test_what_is_constant_holds_constants(what: str, fits: bool):
         return
     with pytest.raises(ParseError, match="a ConstantExpr holds constants only"):
         parse_ir(text)
+
+
+@pytest.mark.parametrize(("number", "fits"), [
+    (-(1 << 31), True), ((1 << 32) - 1, True), (1 << 32, False), (-(1 << 31) - 1, False),
+    (1 << 64, False),  # a case of a switch that is 0 as another one is
+])
+def test_a_number_has_the_bits_of_its_type(number: int, fits: bool):
+    text = ("module nvvm\nkernel @k(reg %x: i32) {\nentry:\n"
+            f"  switch %x, i32 0, i32 {number} -> a, a, a\na:\n  ret\n}}\n")
+    if fits:
+        assert "switch" in str(parse_ir(text))
+        return
+    with pytest.raises(ParseError, match="a number of type i32 has 32 bits"):
+        parse_ir(text)

@@ -558,6 +558,8 @@ class Cursor:
             is_float = isinstance(t, ty.FloatType) or (isinstance(t, ty.ScalarType) and t.is_float)
             if is_float and not 0 <= n < 1 << t.bits:
                 raise BadDatum(f"a float is written as its {t.bits} bits", start)
+            if isinstance(t, ty.IntType) and not -1 << (t.bits - 1) <= n < 1 << t.bits:
+                raise BadDatum(f"a number of type {t} has {t.bits} bits", start)
             return constant(t, n)
         if self.kind == "string" and self.token[0] == "c":
             try:

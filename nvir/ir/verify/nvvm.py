@@ -370,11 +370,13 @@ def _switch(i: Instruction, f: Function) -> str | None:
     value, *cases = i._operands
     if len(i.aux) != len(cases) + 1:
         return f"switch of {len(cases)} cases has {len(i.aux)} successors"
-    if not isinstance(value.type, ty.IntType) or any(not isinstance(c, Constant) for c in cases):
+    literals = [c.value or 0 for c in cases if isinstance(c, Constant)]
+    if not isinstance(value.type, ty.IntType) or len(literals) < len(cases):
         return "switch is for integers and literal cases"
-    if len(set(cases)) < len(cases):
+    differ = _differ(value.type, *(c.type for c in cases))
+    if differ is None and len({n % (1 << value.type.bits) for n in literals}) < len(cases):
         return "switch has a case twice"
-    return _differ(value.type, *(c.type for c in cases))
+    return differ
 
 
 def _call(i: Instruction, f: Function) -> str | None:
