@@ -61,7 +61,7 @@ def further(
     copies = copies_of(module, k.name, is_placed=True)
     for made in (*_enclosing(k, trials, settings), _straight(k, copies, settings),
                  _apart_too(settings, before),
-                 *_other_copies(k, copies, settings, done), _fewer_blocks(k, settings),
+                 _fewer_blocks(k, settings), *_other_copies(k, copies, settings, done),
                  *_other_copies(k, copies, Choices(()), done)):
         if made is not None and made not in before:
             return [made]
