@@ -132,10 +132,10 @@ def kernel_loops(
             counts, source = spread(given[name]), "given"
         elif name in known:
             counts, source = [max(1, known[name])], "known"
-            part = _once_more(loop, anchors)
+            part = _once_more(loop, anchors or mine)
         elif name in told and told[name].is_sure:
             counts, source = told[name].whole, "block" if told[name].by_block else "known"
-            part = sum(n * _part(loop, anchors, b) for b, n in told[name].part.items())
+            part = sum(n * _part(loop, anchors or mine, b) for b, n in told[name].part.items())
             left = (told[name].left or 0.0) if is_straight else 0.0
         elif name in expected:
             counts, source, left = spread(expected[name]), "given", 0.0

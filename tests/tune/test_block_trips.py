@@ -81,3 +81,13 @@ def test_a_stride_of_a_block_tells_the_rounds_of_its_threads():
     assert [*only_loop(text.replace("%r3, 1000", "%r3, 900"), 128).counts] == [7, 7, 7, 8]
     loop = only_loop(text.replace("%r3, 1000", "%r3, 999999"), 128)
     assert loop.source == "assumed"  # after more than it is carried out for
+
+
+def test_a_loop_without_accesses_that_is_left_in_its_middle_runs_part_of_a_round_more():
+    """Five iterations in two copies: two rounds and a half."""
+    copy = "mul.lo.u32 %r1, %r1, 77; add.s32 %r3, %r3, -1; setp.{}.s32 %p1, %r3, 0; @%p1 bra {};\n"
+    text = HALVING.replace("shr.u32 %r3, %r2, 1", "mov.u32 %r3, 5").replace("START", "0")
+    first, last = text.index("  ld.volatile"), text.index("  st.global")
+    text = text[:first] + copy.format("eq", "M") + copy.format("ne", "L") + "M:\n" + text[last:]
+    loop = only_loop(text)
+    assert (loop.source, loop.trips, loop.part) == ("known", 2, 0.5)
