@@ -36,6 +36,7 @@ from collections.abc import Callable, Iterable, Iterator
 from nvir.analysis.induction import constant_of
 from nvir.ir import Block, Function, Instruction, Loop, OpKind, Param, Variable, natural_loops
 from nvir.ir.cfg import dominator_tree
+from nvir.ir.loops import innermost_of
 from nvir.ir.values import Argument, SpecialRegister, SymbolOffset, Value
 
 WARP = 32
@@ -216,9 +217,7 @@ class _Analysis:
         # lanes leave apart with its exits.
         self.pending: list[tuple[Block, list[Block], Loop | None]] = []
         self.result._spans = _spans(self.loops)
-        for loop in self.loops:  # outer before inner, so that the innermost stays
-            for b in loop.blocks:
-                self.result._loop_of[b] = loop
+        self.result._loop_of = innermost_of(self.loops)
 
     def run(self) -> Divergence:
         self._start()

@@ -25,8 +25,9 @@ from types import MappingProxyType
 
 import attrs
 
-from nvir.analysis.counts.ends import shifted_out, threshold
+from nvir.analysis.counts.ends import FOLLOWED, shifted_out, threshold
 from nvir.analysis.induction import (
+    InductionVariable,
     comparison,
     constant_of,
     induction_variables,
@@ -268,7 +269,7 @@ def left_over(loop: Loop) -> tuple[Value, int] | None:
         rest = test[0].operands[0]
         d = rest.definer
         by = constant_of(d.operands[1]) if d is not None and len(d.operands) == 2 else None
-        if d is None or by is None:
+        if d is None or by is None or not _is_dealt_from(loop, rest):
             continue
         masks = d.form.name == "and"
         n = by + 1 if masks else by
@@ -278,6 +279,30 @@ def left_over(loop: Loop) -> tuple[Value, int] | None:
         ):
             return rest, n
     return None
+
+
+def _is_dealt_from(loop: Loop, rest: Value) -> bool:
+    """Whether what a loop counts to, or down from, is made of a remainder or of what that is of:
+    `threadIdx.x & 31`, from which on a loop counts up, is no rest of it."""
+    count = rest.definer.operands[0] if rest.definer is not None else rest
+    if count.definer is not None and count.definer.form.name == "neg":
+        count = count.definer.operands[0]
+    starts: dict[Value, InductionVariable] = {v.phi: v for v in induction_variables(loop)}
+    work: list[Value] = [
+        b.terminator.guard for b, _ in loop.exits if b.terminator and b.terminator.guard]
+    seen = set(work)
+    for _ in range(FOLLOWED):
+        if not work or not seen.isdisjoint((rest, count)):
+            break
+        v = work.pop()
+        variable, made = starts.get(v), v.definer
+        if variable is not None:
+            counts_up = isinstance(variable.step, int) and variable.step > 0
+            made = variable.start.definer if counts_up else None
+        new = {*made.operands} if made is not None else {variable.start} if variable else set()
+        work += new - seen
+        seen |= new
+    return not seen.isdisjoint((rest, count))
 
 
 def _ratio(many: Signature, one: Signature, stride: int = 0) -> tuple[int, float]:
@@ -351,8 +376,9 @@ def _copies(loop: Loop, found: Signature, versions: int, trips: int | None) -> i
     if shifted is not None and shifted[1] > 1:
         return shifted[1]
     tests = _tests(loop)
-    alike = sum(c % tests == 0 for c in found.values())  # others may be shared by copies
-    if tests > 1 and alike >= AGREEING * len(found):
+    alike = {k for k, c in found.items() if c % tests == 0}  # others may be shared by copies
+    stores = {k for k in found if is_store(k)}
+    if tests > 1 and (len(alike) >= AGREEING * len(found) or (stores and stores <= alike)):
         return tests
     stride = _stride(loop)
     if stride == 1:
@@ -376,6 +402,11 @@ def _copies(loop: Loop, found: Signature, versions: int, trips: int | None) -> i
 def is_load(key: Hashable) -> bool:
     """Whether a key of a signature is a load, of which straight lines may need fewer."""
     return isinstance(key, tuple) and str(key[1]).startswith("ld")
+
+
+def is_store(key: Hashable) -> bool:
+    """Whether a key of a signature is a store, which copies do not share."""
+    return isinstance(key, tuple) and str(key[1]).startswith("st")
 
 
 def _leaves(block: Block, loop: Loop) -> bool:

@@ -6,7 +6,7 @@ ask, so a `Loop` is not to be changed; a pass that edits the control flow asks a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, TypeVar
 
@@ -137,10 +137,15 @@ def _find_loops(function: Function, rpo: list[Block]) -> list[Loop]:
     return found
 
 
+def innermost_of(loops: Iterable[Loop]) -> dict[Block, Loop]:
+    """The innermost loop of each block that is in one."""
+    return {b: x for x in loops for b in x.own}
+
+
 def _find_exits(loops: Sequence[Loop]) -> None:
     """The exits of all loops of a function: each edge climbs from the loop of its source to the one
     that holds its target as well."""
-    innermost = {b: x for x in loops for b in x.own}
+    innermost = innermost_of(loops)
     edges: dict[Loop, list[tuple[Block, Block]]] = {x: [] for x in loops}
     for b, home in innermost.items():
         for s in b.succs:

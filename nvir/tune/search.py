@@ -338,9 +338,9 @@ class _Search:
                 yield 1.0, queues
             return
         chosen = self._asked()
-        total = sum(map(_work, chosen)) or 1.0
+        total = sum(x.work for x in chosen) or 1.0
         for x in chosen:
-            yield _work(x) / total, {x.name: queues[x.name]}
+            yield x.work / total, {x.name: queues[x.name]}
 
     def demand(self) -> float:
         """About how many instructions each setting of each loop by itself has."""
@@ -354,7 +354,7 @@ class _Search:
         least = COLD * self.found.candidates[0].cycles.full if self.found.candidates else 0
         chosen = [x for x in self.found.loops if x.name == self.request.loop or (
             not self.request.loop and self._base(x.name)[0] >= least)]
-        return sorted(chosen, key=_work, reverse=True)[:most]
+        return sorted(chosen, key=lambda x: x.work, reverse=True)[:most]
 
     def _base(self, loop: str) -> tuple[float, ...]:
         """The figures of a loop in the kernel as it is."""
@@ -683,11 +683,3 @@ def _builds_on(first: LoopSetting, s: LoopSetting) -> bool:
 
 def _single(loop: str, setting: LoopSetting) -> Choices:
     return Choices(((loop, setting),))
-
-
-def _work(x: KernelLoop) -> float:
-    """Instructions of its own that a loop runs, with those around it."""
-    times, around = x.trips, x.parent
-    while around is not None:
-        times, around = times * around.trips, around.parent
-    return times * len(x.own)

@@ -15,6 +15,7 @@ Cost    linear in the code, and for each loop its machine loops times the counts
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -37,7 +38,7 @@ from nvir.tune.candidates import LATE, SLOW, TIMES, number
 
 ASSUMED = range(64, 128)  # counts of a loop of the source
 OFTEN = 1e60  # times that anything is taken to run at most: in nests of hundreds numbers end
-SPREAD = 16  # counts that a fraction is the mean of
+SPREAD = 64  # counts that a fraction is the mean of
 Parts = Mapping[str, tuple[SourceLoop, LoopPart]]  # by header
 WHOLE = 0.9  # of an iteration from which on straight code is a piece that is run or not
 
@@ -87,6 +88,11 @@ class KernelLoop:
         return fmean(self.counts)
 
     @property
+    def work(self) -> float:
+        """Instructions of its own that it runs, with the loops around it."""
+        return math.prod(x.trips for x in (self, *self.outer())) * len(self.own)
+
+    @property
     def of_source(self) -> float:
         """Iterations of the source's loop that it and its rests run, on average."""
         return self.copies * (self.trips + self.part) + sum(x.trips for x in self.rests) + self.left
@@ -123,7 +129,8 @@ def kernel_loops(
         anchors = frozenset(
             i.line for i in own if i.form.reads or i.form.writes or i.form.addresses)
         each, rest = _copies(parts[name]) if name in parts else (1, False)
-        is_straight = not rest and (x := left_over(loop)) is not None and x[1] == each > 1
+        beside = left_over(loop) if each > 1 and not rest else None
+        is_straight = beside is not None and beside[1] == each
         rest = rest or is_straight
         counts: Sequence[float] = [n // each if rest else n / each for n in ASSUMED]
         source, part = "assumed", 0.0

@@ -10,7 +10,7 @@ from corpus import EXAMPLES
 import nvir
 from nvir.analysis.macros import macros_of
 from nvir.analysis.places import SourceLines
-from nvir.analysis.source_loops import SourceLoop, source_loops
+from nvir.analysis.source_loops import SourceLoop, left_over, source_loops
 from nvir.analysis.straight import quiet, statements, straight_loops
 from nvir.assembler.unroll.decision import UnrollDecision
 from nvir.ir.loops import natural_loops
@@ -190,6 +190,36 @@ def test_copies_whose_bound_changes_ask_one_step_further_each(
     start = "A:\n" + f'.pragma "{pragma}";\n' * bool(pragma)
     (found,) = groups(f"{start}{load}{test}{load}{last}X:\n")
     assert found.copies == copies
+
+
+@pytest.mark.parametrize(("front", "start", "test", "found"), [
+    ("and.b32 %r5, %r2, 3; sub.s32 %r1, %r2, %r5;", -4, "ne.s32 %p1, %r1, 0", 4),
+    ("and.b32 %r5, %r2, 3; and.b32 %r1, %r2, -4;", -4, "ne.s32 %p1, %r1, 0", 4),
+    ("neg.s32 %r6, %r2; and.b32 %r5, %r6, 3; add.s32 %r1, %r2, %r5;", 4, "ne.s32 %p1, %r1, 0", 4),
+    ("and.b32 %r5, %r2, 3; mov.u32 %r1, %r2;", -4, "gt.s32 %p1, %r1, 3", 4),
+    ("mov.u32 %r1, %tid.x; and.b32 %r5, %r1, 3;", 4, "lt.s32 %p1, %r1, %r2", None),
+])
+def test_what_copies_leave_is_of_what_they_count(
+    front: str, start: int, test: str, found: int | None
+) -> None:
+    """`if ((threadIdx.x & 3) == 0)` behind a loop from threadIdx.x on is none of its rest."""
+    text = front + body("A", 4, "%r1", 1).replace("add.s32 %r1, %r1, 1;", (
+        f"add.s32 %r1, %r1, {start};")).replace("lt.s32 %p1, %r1, %r2", test)
+    text += "setp.eq.s32 %p2, %r5, 0; @%p2 bra X; st.global.f32 [%rd1], %f1;\nX:\n"
+    (group,) = groups(text)
+    left = left_over(group.parts[0].loop)
+    assert (left[1] if left is not None else None) == found
+
+
+def test_copies_may_share_all_but_stores() -> None:
+    """Four copies with a way out each, of whose sums three are shared."""
+    leave = "add.s32 %r1, %r1, 1; setp.ge.s32 %p2, %r1, %r2; @%p2 bra X;\n"
+    sums = "".join(f".loc 1 {30 + n} 5\nadd.f32 %f{n}, %f1, %f1;\n" for n in range(3, 8))
+    copy = ".loc 1 21 5\nst.global.f32 [%rd1], %f1;\n.loc 1 20 3\n"
+    end = "setp.lt.s32 %p1, %r1, %r2; @%p1 bra A;\nX:\n"
+    for store, copies in ((copy, 4), (copy.replace("st.global.f32 [%rd1], %f1;", ""), 1)):
+        text = f"A:\n{sums}" + f"{store}{leave}" * 3 + f"{store}add.s32 %r1, %r1, 1;\n{end}"
+        assert groups(text)[0].copies == copies
 
 
 def test_sums_of_integers_are_counted_by_the_steps() -> None:

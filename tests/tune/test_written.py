@@ -117,9 +117,22 @@ def test_restrict_is_tried_where_one_pointer_is_stored_by_and_another_loaded_by(
     module = read_ptx(scaled().replace("%rd4, %rd1,", f"%rd4, {store},"))
     module["k"].analyze_cfg()
     winners = [Choices((("L", winner),))] if winner is not None else []
-    made = _promised(KernelTuning("k", [], 256, True), module, winners)
+    trials = Trials(module, "sm_80", SM_80, 0, "k.cu")
+    made = _promised(KernelTuning("k", [], 256, True), trials, winners)
     settings = {"apart": LoopSetting(apart=True), "apart, 4": LoopSetting(4, apart=True)}
     assert made == [Choices((("L", settings[x]),)) for x in expected]
+
+
+@pytest.mark.parametrize(("store", "expected"), [("%rd1", ["k.cu:0"]), ("%rd2", [])])
+def test_restrict_is_tried_where_no_loop_is_left(store: str, expected: list[str]):
+    from nvir.report.tuning.wishes import _promised
+
+    text = scaled().replace("%rd4, %rd1,", f"%rd4, {store},").replace("@%p bra L;", "")
+    module = read_ptx(text)
+    module["k"].analyze_cfg()
+    trials = Trials(module, "sm_80", SM_80, 0, "k.cu")
+    made = _promised(KernelTuning("k", [], 256, True), trials, [])
+    assert made == [Choices(((x, LoopSetting(apart=True)),)) for x in expected]
 
 
 def scaled(step: str = "1", address: str = "%r1", places: str = "") -> str:
@@ -351,6 +364,7 @@ def test_with_restrict_registers_for_fewer_blocks_are_tried(
     ("assumed", [95.5], 17, True), ("assumed", [32.0], 17, False), ("assumed", [], 17, False),
     ("assumed", [95.5], 16, True), ("assumed", [32.0], 16, False),  # nvcc tells another line
     ("known", [], 17, True),  # nothing of it is left
+    ("known", [95.0], 17, True), ("known", [64.0], 17, False),  # it runs as often as it did
 ])
 def test_code_that_can_run_less_often_is_not_compared(
     source: str, after: list[float], line: int, fits: bool

@@ -27,7 +27,7 @@ from nvir.analysis.divergence import meets
 from nvir.ir.block import Block
 from nvir.ir.function import Function
 from nvir.ir.instruction import Instruction
-from nvir.ir.loops import Loop
+from nvir.ir.loops import Loop, innermost_of
 from nvir.ir.opcodes import OpKind
 from nvir.ir.opcodes.evaluate import evaluate
 from nvir.ir.values import Constant, SpecialRegister, Value
@@ -332,7 +332,7 @@ class Frame:
 
 
 def _innermost(function: Function) -> dict[Block, Loop]:
-    return {b: x for x in Analyses.of(function).loops for b in x.own}
+    return innermost_of(Analyses.of(function).loops)
 
 
 def _bits(x: int, v: Value) -> int:

@@ -9,7 +9,6 @@ Cost      linear in the kernel's loops and statements.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
@@ -24,7 +23,6 @@ from nvir.report.tuning.advice import copies_of, lines_of, pointers, pragmas
 from nvir.tune.candidates import Choices, LoopSetting
 from nvir.tune.judge import Cycles
 from nvir.tune.search import TIE, Judged, KernelTuning
-from nvir.tune.weights import KernelLoop
 
 SHARE = 0.1  # of a kernel's cycles that a loop takes of which other copies are tried
 SWEPT = 2  # such loops
@@ -41,11 +39,11 @@ class Round:
     made: Mapping[str, Judged]
 
 
-def first(k: KernelTuning, module: Module) -> list[Choices]:
+def first(k: KernelTuning, trials: Trials) -> list[Choices]:
     """`__restrict__` alone where it may help, the fastest candidates that CUDA has words for, and
     both together."""
-    winners = _in_words(k, module)
-    promised = _promised(k, module, winners)
+    winners = _in_words(k, trials.module)
+    promised = _promised(k, trials, winners)
     return [*promised[:1], *winners[:1], *promised[1:], *winners[1:]]
 
 
@@ -84,14 +82,15 @@ def _in_words(k: KernelTuning, module: Module) -> list[Choices]:
     return found
 
 
-def _promised(k: KernelTuning, module: Module, winners: Sequence[Choices]) -> list[Choices]:
+def _promised(k: KernelTuning, trials: Trials, winners: Sequence[Choices]) -> list[Choices]:
     """`__restrict__` alone, and with the fastest of the others if none of them asks for it, where a
-    loop loads from global memory and stores, or waits for other threads."""
-    function = module[k.name]
+    loop loads from global memory and stores, or waits for other threads; or a kernel without."""
+    function = trials.module[k.name]
     accesses = Analyses.of(function).alias.accesses
-    for loop in Analyses.of(function).loops if pointers(function) else ():
-        header = str(loop.header.name)
-        inside = [i for b in loop.blocks for i in b]
+    parts = [(str(x.header.name), x.blocks) for x in Analyses.of(function).loops]
+    parts = parts or [(f"{trials.name}:0", function.blocks)]  # of the kernel as a whole
+    for header, blocks in parts if pointers(function) else ():
+        inside = [i for b in blocks for i in b]
         stored = {a.root for i in inside if i.form.writes for a in accesses(i)}
         loaded = {a.root for i in inside if i.form.reads for a in accesses(i)
                   if a.space in ("", "global")}
@@ -133,7 +132,7 @@ def _straight(
     found: list[tuple[float, str]] = []
     for nest in k.loops:
         inner = [x for x in k.loops if nest in x.outer()]
-        size = _instructions(nest) + sum(map(_instructions, inner))
+        size = nest.work + sum(x.work for x in inner)
         if inner and copies.get(nest.name) == 1 and size <= STRAIGHT and all(
             x.source == "known" for x in (nest, *inner, *nest.outer())
         ):
@@ -145,11 +144,6 @@ def _straight(
                if x.name != whole and not any(y.name == whole for y in x.outer())]
     return attrs.evolve(settings, loops=(
         *[x for x in settings.loops if x[0] in outside], (whole, LoopSetting(0))))
-
-
-def _instructions(x: KernelLoop) -> float:
-    """Instructions of its own that a loop and those around it run."""
-    return math.prod(y.trips for y in (x, *x.outer())) * len(x.own)
 
 
 def _share(k: KernelTuning, loop: str) -> float:

@@ -71,7 +71,7 @@ def tried(found: Tuning, trials: Trials, request: Launches) -> dict[str, Written
     module = trials.module
     groups = sharing(found.kernels, module)
     done: list[Round] = []
-    left = {k.name: first(k, module) for k in found.kernels}
+    left = {k.name: first(k, trials) for k in found.kernels}
     more, size = 0, sum(len(b) for k in found.kernels for b in module[k.name].blocks)
     most = min(max(SIZE // max(size, 1), LEAST), FURTHER)
     for _ in range(ROUNDS + most if trials.recompile is not None else 0):
@@ -247,8 +247,8 @@ def as_written(
 def _is_as_long(
     k: KernelTuning, before: Module, new: KernelTuning, changed: Module
 ) -> bool:
-    """Whether the loops of a kernel whose count was not known run as often as they did, of which
-    nvcc may tell another line then, and those of which it was are known still."""
+    """Whether the loops of a kernel run as often as they did: nvcc may tell another line then, and
+    those of known counts may be gone."""
     runs = dict(_mains(new, changed))
     was = dict(_mains(k, before))
     known = {names for (names, _), x in was.items() if x.source != "assumed"}
@@ -258,7 +258,7 @@ def _is_as_long(
     for place, x in was.items():
         made = [runs[place].of_source] if place in runs else others
         like = [n for n in made if abs(n - x.of_source) <= UNLIKE * x.of_source]
-        if not like and x.source not in ("known", "block"):
+        if not like and (place in runs or x.source not in ("known", "block")):
             return False
         if like and place not in runs:
             others.remove(like[0])
