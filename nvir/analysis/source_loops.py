@@ -25,6 +25,7 @@ from types import MappingProxyType
 
 import attrs
 
+from nvir.analysis.analyses import Analyses
 from nvir.analysis.counts.ends import FOLLOWED, shifted_out, threshold
 from nvir.analysis.induction import (
     InductionVariable,
@@ -141,10 +142,16 @@ def source_loops(
     return made
 
 
+def source_loops_of(function: Function, module: Module) -> list[SourceLoop]:
+    """The groups of all loops of a function by its own places, kept until it is edited."""
+    return Analyses.of(function).get("source_loops", lambda f: source_loops(
+        natural_loops(f), SourceLines(f, module).numbers))
+
+
 def parts_by_header(function: Function, module: Module) -> dict[str, tuple[SourceLoop, LoopPart]]:
     """Of each loop of a function, by its header's name, what it is of a loop of the source."""
-    found = source_loops(natural_loops(function), SourceLines(function, module).numbers)
-    return {str(p.loop.header.name): (g, p) for g in found for p in g.parts}
+    return {str(p.loop.header.name): (g, p)
+            for g in source_loops_of(function, module) for p in g.parts}
 
 
 def _apart(group: list[Loop], statements: int) -> list[list[Loop]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from nvir.ir.block import CHECK, Block, erased_ahead
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from nvir.ir.instruction import Instruction
     from nvir.ir.loops import Loop
     from nvir.ir.module import Module
+
+
+def are_sizes(numbers: Iterable[int]) -> bool:
+    """Whether numbers can stand behind a directive: PTX has 32 bits for each, without a sign."""
+    return not any(n >> 32 for n in numbers)
 
 
 class Function(Symbol, Displayed):

@@ -33,6 +33,7 @@ from nvir.ir import (
     bulk,
 )
 from nvir.ir.document import read_file
+from nvir.ir.function import are_sizes
 from nvir.ir.types import (
     LABEL,
     METADATA,
@@ -636,6 +637,10 @@ class _ModuleReader(SymbolReader):
         if kept:
             self.aux["metadata"] = kept
         self.metadata.check(self.stopped)
+        for f in self.module.functions:
+            for name, numbers in f.directives.items():
+                if not are_sizes(numbers):
+                    self.stopped(Stop(f"{name} takes numbers of 32 bits", self.places[f]))
         emission = self.metadata.emission()
         if emission:
             self.aux["emission"] = emission

@@ -626,6 +626,8 @@ _WRONG = [  # what is said, and the kind of what is expected; then what is of th
     ("head", "flags set(1)", "strings", 'flags set("convergent")'),
     ("head", 'directives {"maxnreg": 1}', "numbers", 'directives {"maxnreg": (1)}'),
     ("head", 'directives {"a": (1, 1, 1, 1)}', "numbers", 'directives {"maxntid": (1, 1, 1)}'),
+    ("head", 'directives {"maxnreg": (4294967296)}', "numbers of 32 bits",
+     'directives {"maxnreg": (4294967295)}'),
     ("head", 'aux {"alias": 5}', "a function", "aux {}"),
     ("head", 'aux {"attributes": (())}', "words", 'aux {"attributes": ("cold", ("align", 4))}'),
     ("block", 'loc (1, 2, 3, "")', "Location", 'loc Location(1, 2, 3, "")'),

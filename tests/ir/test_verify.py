@@ -1075,3 +1075,15 @@ def test_an_initial_value_is_one_of_its_level(level: str, init: str, said: str):
         return
     with pytest.raises(VerifyError, match=said):
         verify(module)
+
+
+@pytest.mark.parametrize(("number", "fits"), [
+    ((1 << 32) - 1, True), (0, True), (1 << 32, False), (-1, False)])
+def test_numbers_of_directives_have_32_bits(number: int, fits: bool):
+    module = parse_ir("module ori\nkernel @k() {\nentry:\n  ret\n}\n")
+    module["k"].directives["maxntid"] = (64, number)
+    if fits:
+        verify(module)
+        return
+    with pytest.raises(VerifyError, match="in @k: maxntid takes numbers of 32 bits"):
+        verify(module)

@@ -163,6 +163,21 @@ def test_metadata_and_attributes_stand_where_they_mean_something(body, wrong):
         nvir.read_ll(text)
 
 
+@pytest.mark.parametrize("n", [1 << 32, (1 << 32) - 1])
+def test_launch_bounds_have_32_bits(n):
+    for text in (
+        f'define ptx_kernel void @k() "nvvm.maxntid"="64,{n}" {{ ret void }}\n',
+        'define void @k() { ret void }\n!nvvm.annotations = !{!0}\n'
+        f'!0 = !{{ptr @k, !"kernel", i32 1, !"maxntidx", i64 {n}}}',
+    ):
+        if n >> 32:
+            with pytest.raises(nvir.ParseError, match="maxntid takes numbers of 32 bits") as caught:
+                nvir.read_ll(text)
+            assert caught.value.errors[0].line == 1
+        else:
+            assert n in nvir.read_ll(text)["k"].directives["maxntid"]
+
+
 @pytest.mark.parametrize(
     "broken", ["load i24, ptr %", "load null, ptr %p", "load volatile , ptr %p"])
 def test_what_follows_from_a_broken_line_is_told_of_that_line_alone(broken):

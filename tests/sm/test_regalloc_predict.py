@@ -318,6 +318,7 @@ def test_targets_rise_with_occupancy() -> None:
     assert list(targets(None, P80.limits))[:5] == [32, 40, 48, 56, 64]
     assert targets(32, P80.limits)[0] == 64  # 32 blocks of a warp cannot fill the SM
     assert targets(1024, P80.limits)[0] == 32
+    assert targets((1 << 32) ** 3, P80.limits) == targets(2048, P80.limits)  # at once
 
 
 @pytest.mark.parametrize(("directives", "limit"), [

@@ -57,8 +57,8 @@ def targets(threads: int | None, limits: Limits) -> Sequence[int]:
     """Registers a thread at each step of occupancy, rising, as `ptxas -v` counts them."""
     most = limits.max_warps_per_sm
     if threads is not None:
-        block = -(-threads // limits.warp_size)
-        most = max(block, min(most // block, limits.max_blocks_per_sm) * block)
+        block = min(-(-threads // limits.warp_size), most)  # what is said may be any number
+        most = min(most // block, limits.max_blocks_per_sm) * block
     warps = range(most, 0, -_WARPS)
     found = {min(_per_thread(w, limits), limits.max_registers_per_thread) for w in warps}
     return sorted(found | {limits.max_registers_per_thread})

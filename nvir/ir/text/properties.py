@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nvir.ir.function import Function
+from nvir.ir.function import Function, are_sizes
 from nvir.ir.instruction import Location
 from nvir.ir.text.datum import BadDatum, Cursor
 from nvir.ir.values import Value
@@ -36,7 +36,7 @@ def _are_flags(x: Any) -> bool:
 
 def _are_numbers(x: Any) -> bool:
     return (isinstance(x, tuple) and len(x) <= _MOST_NUMBERS
-            and all(n.__class__ is int and n >= 0 for n in x))
+            and all(n.__class__ is int for n in x) and are_sizes(x))
 
 
 def _are_directives(x: Any) -> bool:
@@ -107,7 +107,7 @@ _KINDS: dict[str, dict[str, tuple[_Test, str]]] = {
     "module": {"options": _STRINGS, "pragmas": _STRINGS, "aux": _aux("module")},
     "function": {
         "pragmas": _STRINGS, "flags": _FLAGS, "loc": _LINE, "aux": _aux("function"),
-        "directives": (_are_directives, "{name: (numbers)}"),
+        "directives": (_are_directives, "{name: (numbers of 32 bits)}"),
     },
     "variable": {"loc": _LINE, "attributes": (_are_texts_by_name, "{name: text}")},
     "section": {"lines": _STRINGS},

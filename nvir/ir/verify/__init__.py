@@ -31,6 +31,7 @@ Opcodes (in verify/ori.py and verify/nvvm.py)
 22  nvvm: types agree exactly; nothing is stored to constant memory (address space 4)
 Module
 23  its symbols have names of their own, and its functions know it
+24  numbers of a function's directives have 32 bits
 
 Of blocks that the entry does not reach all is asked but dominance.
 
@@ -52,7 +53,7 @@ from typing import Any, NoReturn
 from nvir.ir.block import Block
 from nvir.ir.cfg import dominator_tree, reverse_post_order_now, successors
 from nvir.ir.errors import VerifyError
-from nvir.ir.function import Function
+from nvir.ir.function import Function, are_sizes
 from nvir.ir.instruction import Instruction
 from nvir.ir.module import Module
 from nvir.ir.nvvm_values import ConstantExpr, symbols_in
@@ -106,6 +107,9 @@ def _check_annotations(module: Module) -> None:
 
 
 def _verify_function(function: Function, level: str) -> None:
+    for name, numbers in function.directives.items():
+        if not are_sizes(numbers):
+            raise VerifyError(f"{name} takes numbers of 32 bits", str(function.name))
     if not function.blocks:
         return
     check = FunctionCheck(function, level)

@@ -28,6 +28,7 @@ from nvir.ir import (
     Variable,
     capability,
 )
+from nvir.ir.function import are_sizes
 from nvir.ir.types import IMM, ArrayType, ScalarType
 from nvir.ir.values import Argument
 
@@ -293,6 +294,8 @@ def directive_problem(
         return f".{name} takes {wanted}, {len(numbers)} given"
     if name in _POSITIVE and 0 in numbers:
         return f".{name} takes numbers from 1 on, not 0"
+    if not are_sizes(numbers):
+        return f".{name} takes numbers of 32 bits"
     if module.version < version or capability(module.target) < machine:
         return (f".{name} needs PTX {version[0]}.{version[1]} and sm_{machine or 10}, the module "
                 f"has {module.version[0]}.{module.version[1]} and {module.target}")

@@ -10,6 +10,7 @@ from nvir.ir.module import Module
 from nvir.report.names import spoken
 from nvir.report.table import Line, columns, short
 from nvir.report.tuning.advice import advice
+from nvir.report.tuning.wishes import is_better
 from nvir.sm.occupancy import blocks_text
 from nvir.tune.judge import Cycles
 from nvir.tune.search import (
@@ -144,8 +145,19 @@ def _to_write(
         yield from _writes(tried[k.name].texts)
         yield f"  nvcc then makes of it: {_figures(tried[k.name].made, base)}", ""
         yield _held_for(k), "dim"
+        if k.chosen:
+            yield f"  {_faster(tried[k.name].made.cycles, k.winner.cycles)}", ""
     elif k.chosen:
         yield "  what CUDA has words for gains nothing by nvcc: take the PTX (-o)", ""
+
+
+def _faster(written: Cycles, arrow: Cycles) -> str:
+    """Which of two to take: what nvcc makes of what is written, or the arrow's PTX."""
+    if is_better(written, arrow, WORSE):
+        return "that is faster than the arrow: write it"
+    if is_better(arrow, written, WORSE):
+        return "the arrow's PTX (-o) is faster than that"
+    return "that is about as fast as the arrow: write it, or take the PTX (-o)"
 
 
 def _held_for(k: KernelTuning) -> str:

@@ -21,9 +21,8 @@ import attrs
 import networkx as nx
 
 from nvir.analysis.places import SourceLines
-from nvir.analysis.source_loops import source_loops
+from nvir.analysis.source_loops import source_loops_of
 from nvir.ir.errors import NvirError
-from nvir.ir.loops import natural_loops
 from nvir.ir.module import Module
 from nvir.report.explain.trials import (
     Lines,
@@ -313,7 +312,7 @@ def _parts(
     f.analyze_cfg()
     lines = SourceLines(f, module)
     seen: Counter[object] = Counter()
-    for g in source_loops(natural_loops(f), lines.numbers):
+    for g in source_loops_of(f, module):
         if g.places:
             names = tuple((lines.file(n), line) for n, line in g.places)
             seen[names] += 1
