@@ -125,7 +125,7 @@ class Arena(ByteRegion):
     def _search(self, offsets: Array, addresses: Array, nbytes: int, write: bool) -> None:
         """Check each lane's own allocation."""
         k = np.searchsorted(np.array(self.starts, np.int64), offsets, "right") - 1
-        bad = (k < 0) | (offsets + nbytes > np.array(self.ends, np.int64)[k])
+        bad = (k < 0) | (offsets > np.array(self.ends, np.int64)[k] - nbytes)
         if bad.any():
             self._out_of_bounds(int(np.flatnonzero(bad)[0]), offsets, addresses, nbytes, write)
         if write:
@@ -166,7 +166,7 @@ def locate_within(offsets: Array, limit: int, nbytes: int, write: bool, space: s
         if 0 <= at <= limit - nbytes and not at & (nbytes - 1):
             return wide
     if int(wide.max()) + nbytes > limit or int(wide.min()) < 0:
-        at = int(np.flatnonzero((wide < 0) | (wide + nbytes > limit))[0])
+        at = int(np.flatnonzero((wide < 0) | (wide > limit - nbytes))[0])
         what = "store" if write else "load"
         raise Fault(
             f"{what} of {nbytes} bytes out of bounds in {space} memory of {limit} bytes",
