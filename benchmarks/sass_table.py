@@ -1,11 +1,14 @@
 """Makes the tables of machine words (nvir/toolchain/words) from nvdisasm's own listings.
 
     python benchmarks/sass_table.py FOLDER --arch sm_80 [--half] [--flips SECONDS] [-o FILE]
+                                    [--add-to FILE]
 
 FOLDER holds PTX, or cubins. Each is assembled for the architecture and listed; a sample is a word
 without its control bits, with the text beside it. Samples with other registers, and with single
-bits of modifiers turned over, are added: nvdisasm says what they are (`-b`), at most SECONDS long,
-for it stops at each word that is none. Of each opcode (bits 0 to 11 and 91) is then learned
+bits of modifiers turned over, are added, and of each opcode the forms that no sample has (another
+operand a literal, a constant or a uniform register): nvdisasm says what they are (`-b`), at most
+SECONDS long, for it stops at each word that is none. Of each opcode (bits 0 to 11 and 91) is then
+learned
 
   - its slots: where a field's value is the number of a register that the text names, in all
     samples in which it is none of the zero registers, or in those that a few other bits tell;
@@ -15,7 +18,8 @@ for it stops at each word that is none. Of each opcode (bits 0 to 11 and 91) is 
     together with deciding bits counts as one of them.
 
 With --half the table is learned on every second file and judged on the others: the share of
-words, and of functions, that it knows, and how many of them it gets wrong.
+words, and of functions, that it knows, and how many of them it gets wrong. With --add-to the rows
+of that table stay as they are, and what it lacks is learned.
 """
 
 from __future__ import annotations
@@ -131,6 +135,25 @@ def variants(words: Iterable[int], texts: dict[int, str]) -> list[tuple[int, Has
         out += [(word ^ 1 << b, (key, b, "bit")) for _, word in chosen[:5] for b in MODIFIERS
                 if b != 91 and (varied >> b & 1 or b < 81)]
     rng.shuffle(out)
+    return out
+
+
+def other_forms(words: Iterable[int]) -> list[tuple[int, Hashable]]:
+    """Words of the same opcodes (bits 0 to 8) in forms (bits 9 to 11, and 91) that none of them
+    has, each with its kind."""
+    rng = random.Random(1)
+    groups = defaultdict(list)
+    for word in sorted(words):
+        groups[word & 0x1FF].append(word)
+    known = {key_of(w) for w in words}
+    form = 0xE00 | 1 << 91
+    out: list[tuple[int, Hashable]] = []
+    for base, group in groups.items():
+        for bits in (f << 9 | u << 91 for f in range(8) for u in range(2)):
+            if key_of(base | bits) not in known:
+                for word in rng.sample(group, min(6, len(group))):
+                    register = _put(word & ~form | bits, 32, 32, rng.randrange(60))
+                    out.append((register, key_of(base | bits)))
     return out
 
 
@@ -544,6 +567,7 @@ def main() -> None:
     parser.add_argument("--arch", required=True)
     parser.add_argument("--half", action="store_true")
     parser.add_argument("--flips", type=float, default=600.0, metavar="SECONDS")
+    parser.add_argument("--add-to", type=Path, metavar="FILE")
     parser.add_argument("-o", "--output", type=Path)
     given = parser.parse_args()
     listing = Listing()
@@ -556,9 +580,18 @@ def main() -> None:
 
     words = {w for (file, _), ws in listing.functions.items() if chosen(file) for w in ws}
     texts = {w: listing.texts[w] for w in words}
-    more = named(variants(words, texts), given.arch, given.flips)
+    families = {(w & 0x1FF, parse(t)[0].partition(".")[0]) for w, t in texts.items()}
+    texts |= {w: t for w, t in named(other_forms(words), given.arch, given.flips).items()
+              if (w & 0x1FF, parse(t)[0].partition(".")[0]) in families}
     uniform = 255 if int(given.arch[3:].rstrip("af")) >= 100 else 63
-    table = learn(texts, more, listing.where, uniform)
+    before = given.add_to.read_text() if given.add_to is not None else f"uniform {uniform}\n"
+    known = WordTable(before).lines
+    texts = {w: t for w, t in texts.items() if key_of(w) not in known}
+    more = named(variants(texts, texts), given.arch, given.flips)
+    _, *rows = learn(texts, more, listing.where, uniform).splitlines()
+    first, *kept = before.splitlines()
+    rows = sorted([*kept, *rows], key=lambda row: int(row.partition("|")[0], 16))
+    table = "\n".join([first, *rows]) + "\n"
     if given.output is not None:
         given.output.write_text(table)
     judge(table, listing, chosen if given.half else lambda _: False)

@@ -289,8 +289,8 @@ def left_over(loop: Loop) -> tuple[Value, int] | None:
 
 
 def _is_dealt_from(loop: Loop, rest: Value) -> bool:
-    """Whether what a loop counts to, or down from, is made of a remainder or of what that is of:
-    `threadIdx.x & 31`, from which on a loop counts up, is no rest of it."""
+    """Whether what a loop counts to, down from, or up to zero from, is made of a remainder or of
+    what that is of: `threadIdx.x & 31`, from which on a loop counts up, is no rest of it."""
     count = rest.definer.operands[0] if rest.definer is not None else rest
     if count.definer is not None and count.definer.form.name == "neg":
         count = count.definer.operands[0]
@@ -298,14 +298,18 @@ def _is_dealt_from(loop: Loop, rest: Value) -> bool:
     work: list[Value] = [
         b.terminator.guard for b, _ in loop.exits if b.terminator and b.terminator.guard]
     seen = set(work)
+    tests = [comparison(v) for v in work]
+    to_zero = any(x is not None and 0 in map(constant_of, x[0].operands) for x in tests)
     for _ in range(FOLLOWED):
         if not work or not seen.isdisjoint((rest, count)):
             break
         v = work.pop()
         variable, made = starts.get(v), v.definer
         if variable is not None:
-            counts_up = isinstance(variable.step, int) and variable.step > 0
-            made = variable.start.definer if counts_up else None
+            is_up = isinstance(variable.step, int) and variable.step > 0
+            made = variable.start.definer if is_up else None
+            if is_up and not to_zero:
+                continue
         new = {*made.operands} if made is not None else {variable.start} if variable else set()
         work += new - seen
         seen |= new
@@ -390,20 +394,44 @@ def _copies(loop: Loop, found: Signature, versions: int, trips: int | None) -> i
     stride = _stride(loop)
     if stride == 1:
         return 1
-    count = trip_count(loop)
-    behind = None if count is not None and count.count is not None else _around(loop)
+    behind = None if _is_counted(loop) else _around(loop)
     for n in range(min(max(found.values(), default=1), MOST_COPIES), 1, -1):
-        agree = sum(
-            c % n == 0
-            and (behind is None or (trips is not None and trips % n == 0)
-                 or behind[k] in (left := c // n * (n - 1), left * versions)
-                 # of loads the rest is kept, or others stand on that line
-                 or (is_load(k) and behind[k] and (left % behind[k] == 0 or behind[k] > left)))
-            for k, c in found.items()
-        )
-        if stride % n == 0 and agree >= AGREEING * len(found):
+        if stride % n:
+            continue
+        divides = trips is not None and trips % n == 0
+        agree = {k for k, c in found.items() if c % n == 0 and (
+            behind is None or divides or _is_left(k, c, n, behind[k], versions))}
+        # what is added first in front of a loop is added to nothing
+        sums = {k for k, c in found.items() if agree and behind is not None and (
+            _is_sum(k) and c % n == 0 and behind[k] == c // n * (n - 2))}
+        if len(agree | sums) >= AGREEING * len(found):
             return n
     return 1
+
+
+def _is_left(key: Hashable, count: int, copies: int, around: int, versions: int) -> bool:
+    """Whether an operation stands around a loop as often as its copies leave of it."""
+    left = count // copies * (copies - 1)
+    # of loads the rest is kept, or others stand on that line
+    return around in (left, left * versions) or (
+        is_load(key) and bool(around) and (left % around == 0 or around > left))
+
+
+def _is_sum(key: Hashable) -> bool:
+    return isinstance(key, tuple) and key[1] == "add"
+
+
+def _is_counted(loop: Loop) -> bool:
+    """Whether constants tell when a loop ends, if nothing else ends it before: where its copies do
+    not divide their count, the test stands in the middle and asks some steps further."""
+    count = trip_count(loop)
+    if count is not None and count.count is not None:
+        return True
+    tests = [comparison(i.guard) for b, _ in loop.exits
+             if (i := b.terminator) is not None and i.guard is not None]
+    return any(constant_of(test[0].operands[1]) is not None and _ahead(test, v.phi) is not None
+               for test in tests if test is not None
+               for v in induction_variables(loop) if constant_of(v.start) is not None)
 
 
 def is_load(key: Hashable) -> bool:

@@ -26,7 +26,7 @@ import attrs
 
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.counts.threads import LoopCounts, loop_counts, stepped_count
-from nvir.analysis.induction import constant_of, trip_count
+from nvir.analysis.induction import constant_of, counted_exits, trip_count
 from nvir.analysis.source_loops import left_over
 from nvir.assembler.regalloc.targets import block_shape
 from nvir.assembler.unroll.miscounts import miscount
@@ -334,12 +334,15 @@ def unrolled(header: Block, factor: int) -> tuple[Block | None, str]:
 
 
 def known_trips(kernel: Function) -> dict[str, int]:
-    """Of each loop whose count is known, by its header's name."""
+    """Of each loop whose count is known, by its header's name: of none that may be left before."""
     found = {}
     for loop in Analyses.of(kernel).loops:
-        trip = trip_count(loop)
-        count = trip.count if trip is not None else stepped_count(loop)
-        if count is not None:
+        counted = counted_exits(loop)
+        least = min((x.count for x in counted if x.count is not None), default=None)
+        count = least if counted else stepped_count(loop)
+        if count is not None and (not counted or {b for b, _ in loop.exits} == {
+            x.exit for x in counted if x.count is not None
+        }):
             found[str(loop.header.name)] = count
     return found
 

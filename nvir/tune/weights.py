@@ -26,7 +26,8 @@ import attrs
 
 from nvir.analysis.analyses import Analyses
 from nvir.analysis.counts.ends import shifted_out, waits_for_data
-from nvir.analysis.counts.threads import LoopCounts
+from nvir.analysis.counts.threads import LONGEST, LoopCounts
+from nvir.analysis.induction import counted_exits
 from nvir.analysis.source_loops import LoopPart, SourceLoop, left_over
 from nvir.ir.block import Block
 from nvir.ir.function import Function
@@ -40,6 +41,7 @@ ASSUMED = range(64, 128)  # counts of a loop of the source
 OFTEN = 1e60  # times that anything is taken to run at most: in nests of hundreds numbers end
 SPREAD = 64  # counts that a fraction is the mean of
 Parts = Mapping[str, tuple[SourceLoop, LoopPart]]  # by header
+COPIES = 3  # of a loop's body from which on blocks that are alike are taken for them
 WHOLE = 0.9  # of an iteration from which on straight code is a piece that is run or not
 
 
@@ -148,8 +150,8 @@ def kernel_loops(
             counts, source, left = spread(expected[name]), "given", 0.0
         elif name in most:
             counts, source = range(most[name] + 1), "rest"
-        elif (limit := _limit(loop, told.get(name))) is not None:
-            every = range(1, int(limit * each) + 1)
+        elif (limit := _limit(loop, told.get(name), anchors or mine)) and limit * each <= LONGEST:
+            every = range(1, round(limit * each) + 1)
             counts, source = [n // each if rest else n / each for n in every], "most"
         found[name] = KernelLoop(
             name, found.get(str(loop.parent.header.name)) if loop.parent else None,
@@ -163,11 +165,16 @@ def kernel_loops(
     return list(found.values())
 
 
-def _limit(loop: Loop, told: LoopCounts | None) -> float | None:
+def _limit(loop: Loop, told: LoopCounts | None, anchors: AbstractSet[int]) -> float | None:
     """How many iterations a loop has at most, if something limits them."""
-    shifted = shifted_out(loop)
-    some = [max(told.whole)] if told is not None else []
-    return min([*some, *([shifted[0]] if shifted is not None else [])], default=None)
+    some: list[float] = [
+        x.count for x in counted_exits(loop, loose=True) if x.count is not None]
+    if told is not None:
+        part = max((_part(loop, anchors, b) for b in told.part), default=0.0)
+        some.append(max(told.whole) + part)
+    if (shifted := shifted_out(loop)) is not None:
+        some.append(shifted[0])
+    return min(some, default=None)
 
 
 def _copies(place: tuple[SourceLoop, LoopPart]) -> tuple[int, bool]:
@@ -317,6 +324,8 @@ class Dealing:
             by_header = {m.header: m for m in self.body.loops}
             for header, made in groups.items():
                 self._deal(loop, by_header.get(header), made)
+            if not groups and loop.data:
+                self._deal_copies(loop)
         return self.out
 
     # --------------------------------------------------------- what a machine loop is
@@ -407,6 +416,20 @@ class Dealing:
                 into = self.out.trips if is_loop else self.out.blocks
                 into[key] = taken[key] / n
 
+    def _deal_copies(self, loop: KernelLoop) -> None:
+        """Deal out the iterations of a loop of which straight copies are left that data ends: each
+        runs if as many are asked for as stand before it."""
+        parent = loop.parent
+        while parent is not None and parent not in self.owner.values():
+            parent = parent.parent
+        for around in [m for m in self.body.loops if self.owner[m.header] is parent] if (
+            parent is not None) else [None]:
+            shares = self._shares(loop, around)
+            some = sorted(b for b, n in shares.items() if 2 * n > max(shares.values()))
+            instances = self._instances(loop, around)
+            for k, b in enumerate(some if len(some) >= COPIES * instances else ()):
+                self.out.blocks[b] = fmean(n + loop.part > k // instances for n in loop.counts)
+
     def _share(
         self, left: float, regions: Mapping[int, list[tuple[int, bool]]], instances: int,
         taken: defaultdict[int, float], often: int,
@@ -438,19 +461,22 @@ class Dealing:
         self, loop: KernelLoop, around: BodyLoop | None
     ) -> tuple[float, list[tuple[int, float]]]:
         """Iterations beside a loop's machine loops that always run, and the pieces that may."""
-        inside = around.blocks if around is not None else range(len(self.body.blocks))
         weight = sum(self.single.get(k, 0) for k in _keys(loop))
         always, pieces = 0.0, []
-        for b in inside:
-            if self.body.blocks[b].loop is not around or self.out.blocks.get(b) == 0:
-                continue
-            share = sum(self.lines[b][k] for k in _keys(loop))
+        for b, share in self._shares(loop, around).items():
             part = share / weight if weight else 0.0
             if part >= WHOLE:
                 pieces.append((b, part))
             else:
                 always += part
         return always, pieces
+
+    def _shares(self, loop: KernelLoop, around: BodyLoop | None) -> dict[int, int]:
+        """How many of the operations by which a loop's iterations are counted stand in each block
+        beside its machine loops."""
+        inside = around.blocks if around is not None else range(len(self.body.blocks))
+        return {b: sum(self.lines[b][k] for k in _keys(loop)) for b in inside
+                if self.body.blocks[b].loop is around and self.out.blocks.get(b) != 0}
 
 
 def _innermost(loops: Sequence[KernelLoop]) -> dict[int, list[KernelLoop]]:

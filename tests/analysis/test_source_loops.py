@@ -129,6 +129,33 @@ def test_loads_of_bounds_on_the_line_hide_no_copies(bounds: int, copies: int) ->
     assert found.copies == copies
 
 
+@pytest.mark.parametrize(("sums", "copies"), [(0, 2), (1, 2), (2, 1)])
+def test_the_first_sum_of_what_stands_in_front_of_copies_may_be_of_nothing(
+    sums: int, copies: int
+) -> None:
+    """What two copies leave is done before them: s = 0 + x[i] needs no sum."""
+    one = ".loc 1 21 5\nld.global.f32 %f2, [%rd1];\n"
+    front = one + ".loc 1 21 5\n" + "add.f32 %f1, %f2, %f2;\n" * sums
+    (found,) = groups(front + body("A", 2, "%r1", 2, 20))
+    assert found.copies == copies
+
+
+@pytest.mark.parametrize(("test", "copies"), [
+    ("setp.gt.u32 %p2, %r3, 251; @%p2 bra X;\n", 4), ("", 1),
+    ("setp.gt.u32 %p2, %r3, %r2; @%p2 bra X;\n", 1),  # of a count that is not known
+])
+def test_copies_that_do_not_divide_a_known_count_ask_in_the_middle(test: str, copies: int) -> None:
+    """`for (i = 0; i < 250; i++) { x = x * y + y; if (x > z) break; }` in four copies."""
+    one = (".loc 1 21 5\nfma.rn.f32 %f1, %f1, %f2, %f2;\n"
+           "setp.gt.f32 %p3, %f1, %f3; @%p3 bra X;\n")
+    end = ".loc 1 20 3\nadd.s32 %r1, %r1, 4; bra.uni A;\nX:\n"
+    if not test:
+        end = end.replace("bra.uni", "setp.lt.s32 %p1, %r1, %r2; @%p1 bra")
+    middle = "add.s32 %r3, %r1, 2;\n" + test
+    (found,) = groups(f"mov.u32 %r1, 0;\nA:\n{one * 2}{middle}{one * 2}{end}")
+    assert found.copies == copies
+
+
 def test_a_constant_that_the_copies_share_and_tests_between_them() -> None:
     text = body("A", 4, "%r1", 4, 20, rest=False)
     (found,) = groups(text.replace("ld.global", "mov.f32 %f3, 0f3F800000; ld.global", 1))
@@ -198,6 +225,8 @@ def test_copies_whose_bound_changes_ask_one_step_further_each(
     ("neg.s32 %r6, %r2; and.b32 %r5, %r6, 3; add.s32 %r1, %r2, %r5;", 4, "ne.s32 %p1, %r1, 0", 4),
     ("and.b32 %r5, %r2, 3; mov.u32 %r1, %r2;", -4, "gt.s32 %p1, %r1, 3", 4),
     ("mov.u32 %r1, %tid.x; and.b32 %r5, %r1, 3;", 4, "lt.s32 %p1, %r1, %r2", None),
+    ("and.b32 %r5, %r2, 3; mov.u32 %r1, %r5;", 4, "lt.s32 %p1, %r1, %r3", None),
+    ("and.b32 %r5, %r2, 3; sub.s32 %r1, %r5, %r2;", 4, "ne.s32 %p1, %r1, 0", 4),
 ])
 def test_what_copies_leave_is_of_what_they_count(
     front: str, start: int, test: str, found: int | None

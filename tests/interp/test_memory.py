@@ -118,8 +118,8 @@ def test_shared_memory_is_bounded(bad: str) -> None:
 def test_the_last_address_that_a_sign_leaves_is_out_of_bounds(bad: str) -> None:
     """Behind it numbers of 64 bits begin anew."""
     with pytest.raises(LaunchError, match="store of 1 bytes out of bounds"):
-        run(f"{{ .local .b32 l[2]; mov.u64 %d1, 0x7fffffffffffffff; add.s64 %d2, %d0, %d1; {bad} }}",
-            words(1), before=".shared .b8 s[64];", block=3)
+        run(f"{{ .local .b32 l[2]; mov.u64 %d1, 0x7fffffffffffffff; add.s64 %d2, %d0, %d1; {bad} "
+            "}", words(1), before=".shared .b8 s[64];", block=3)
 
 
 def test_generic_addresses_of_all_windows_in_one_access() -> None:

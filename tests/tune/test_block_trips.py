@@ -91,3 +91,62 @@ def test_a_loop_without_accesses_that_is_left_in_its_middle_runs_part_of_a_round
     text = text[:first] + copy.format("eq", "M") + copy.format("ne", "L") + "M:\n" + text[last:]
     loop = only_loop(text)
     assert (loop.source, loop.trips, loop.part) == ("known", 2, 0.5)
+
+
+ONE = "  ld.volatile.global.u32 %r4, [%rd1+4];\n  setp.eq.s32 %p2, %r4, %r5;\n  @%p2 bra X;\n"
+
+
+@pytest.mark.parametrize(("body", "bound", "source", "trips"), [
+    (f"{ONE}  add.s32 %r3, %r3, 1;\n", 252, "most", 126.5),
+    (f"{ONE}  add.s32 %r3, %r3, 1;\n", 9000, "assumed", 95.5),
+    ("  add.s32 %r3, %r3, 1;\n", 252, "known", 252),
+    (f"{ONE}  add.s32 %r3, %r3, 4;\n", 252, "most", 32),
+])
+def test_a_known_count_beside_a_break_is_the_most(
+    body: str, bound: int, source: str, trips: float
+):
+    text = HALVING.replace("shr.u32 %r3, %r2, 1", "mov.u32 %r3, 0").replace("START", "0")
+    first, last = text.index("  ld.volatile"), text.index("  st.global")
+    end = f"  setp.lt.s32 %p1, %r3, {bound};\n  @%p1 bra L;\nX:\n"
+    loop = only_loop(text[:first] + body + end + text[last:])
+    assert (loop.source, loop.trips) == (source, trips)
+
+
+def test_half_of_a_condition_limits_a_loop():
+    """`for (i = 0; i < 252 && x != y; i++)`, whose count no thread is followed to."""
+    text = HALVING.replace("shr.u32 %r3, %r2, 1", "mov.u32 %r3, 0").replace("START", "0").replace(
+        "shr.u32 %r3, %r3, 1", "add.s32 %r3, %r3, 1").replace("setp.ne.s32 %p1, %r3, 0;", (
+            "setp.ne.s32 %p2, %r4, %r5; setp.lt.s32 %p1, %r3, 252; and.pred %p1, %p1, %p2;"))
+    loop = only_loop(text)
+    assert (loop.source, loop.trips) == ("most", 126.5)
+
+
+def test_copies_that_a_known_count_leaves_in_their_middle_are_counted():
+    """Five iterations at most, in two copies: two and a half, on average one and a half."""
+    copy = ONE + "  add.s32 %r3, %r3, -1; setp.{}.s32 %p1, %r3, 0; @%p1 bra {};\n"
+    text = HALVING.replace("shr.u32 %r3, %r2, 1", "mov.u32 %r3, 5").replace("START", "0")
+    first, last = text.index("  ld.volatile"), text.index("  st.global")
+    loop = only_loop(
+        text[:first] + copy.format("eq", "X") + copy.format("ne", "L") + "X:\n" + text[last:])
+    assert (loop.source, loop.copies * loop.trips) == ("most", 3)
+
+
+@pytest.mark.oracle
+def test_copies_without_a_loop_run_until_data_ends_them():
+    """ptxas leaves a hundred copies of the loop's body, each of which may be the last."""
+    from nvir import toolchain
+
+    if not toolchain.available("ptxas", "nvdisasm"):
+        pytest.skip("ptxas is not there")
+    module = read_ptx(HALVING.replace("START", "0").replace(
+        HALVING[HALVING.index("  shr.u32 %r3, %r2, 1") : HALVING.index("  st.global")], """
+  ld.global.f32 %f1, [%rd1]; ld.global.f32 %f2, [%rd1+4]; mov.u32 %r3, 0;
+L: fma.rn.f32 %f1, %f1, %f2, %f2; ex2.approx.f32 %f1, %f1; add.s32 %r3, %r3, 1;
+  setp.leu.f32 %p2, %f1, %f2; setp.lt.u32 %p1, %r3, 100; and.pred %p1, %p1, %p2; @%p1 bra L;
+  cvt.rzi.u32.f32 %r1, %f1;
+""").replace(".reg .pred", ".reg .f32 %f<3>; .reg .pred"))
+    times = [tune(module, SM_80, "sm_80", Launches(trips={"L": n} if n else {})).kernels[0]
+             .candidates[0].cycles.one_warp for n in (25, 50.5, 100, None)]
+    assert times[1] == pytest.approx(times[3], rel=0.01)  # half of all, where nothing is said
+    assert 0.2 < times[0] / times[2] < 0.35
+    assert 0.45 < times[1] / times[2] < 0.6

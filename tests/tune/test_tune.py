@@ -140,7 +140,7 @@ def test_counts_that_a_mask_leaves_are_rests():
 
 
 def test_a_given_count_beats_a_known_one_which_beats_an_assumed_one():
-    _, k = kernel_of(KNOWN)
+    _, k = kernel_of(UNKNOWN)
     found = [kernel_loops(k, given, known, {})[0] for given, known in
              (({"LOOP": 5}, {"LOOP": 48}), ({}, {"LOOP": 48}), ({}, {}))]
     assert [(x.trips, x.source) for x in found] == [(5, "given"), (48, "known"), (95.5, "assumed")]

@@ -380,3 +380,21 @@ def test_code_that_can_run_less_often_is_not_compared(
                                  for n in counts], 256, True)
               for counts, how in (([95.5], source), (after, "known")))
     assert _is_as_long(k, module, new, changed) == fits
+
+
+@pytest.mark.parametrize(("one_warp", "full", "space", "found"), [
+    (100.0, 13.0, "global", True), (100.0, 40.0, "global", False),  # what counts is the issue
+    (100.0, 13.0, "shared", False),
+])
+def test_fewer_blocks_are_tried_where_warps_wait_for_loads(
+    one_warp: float, full: float, space: str, found: bool
+):
+    from nvir.report.tuning.wishes import _fewer_blocks
+
+    module = read_ptx(TEXT.replace("ld.global", f"ld.{space}"))
+    module["k"].analyze_cfg()
+    base = attrs.evolve(judged(0, 1, full), cycles=Cycles(one_warp, full), blocks_per_sm=4)
+    k = KernelTuning("k", [], 256, True, [base])
+    made = _fewer_blocks(k, module, Choices(()))
+    assert made == (Choices((), ("minnctapersm", 2)) if found else None)
+    assert _fewer_blocks(k, module, Choices((), ("minnctapersm", 2))) is None

@@ -22,12 +22,13 @@ from nvir.report.explain.trials import Trials
 from nvir.report.tuning.advice import copies_of, lines_of, pointers, pragmas
 from nvir.tune.candidates import Choices, LoopSetting
 from nvir.tune.judge import Cycles
-from nvir.tune.search import TIE, Judged, KernelTuning
+from nvir.tune.search import PARTITIONS, TIE, Judged, KernelTuning
 
 SHARE = 0.1  # of a kernel's cycles that a loop takes of which other copies are tried
 SWEPT = 2  # such loops
 COPIES = 8  # of them, from which on more are tried
 FEWER = (4, 2, 1)
+WAITING = 0.8  # of the cycles at full occupancy that one warp's are, over the number of warps
 STRAIGHT = 4000  # instructions that a nest of known counts comes to
 
 
@@ -59,7 +60,7 @@ def further(
     copies = copies_of(module, k.name, is_placed=True)
     for made in (*_enclosing(k, trials, settings), _straight(k, copies, settings),
                  _apart_too(settings, before),
-                 _fewer_blocks(k, settings), *_other_copies(k, copies, settings, done),
+                 _fewer_blocks(k, module, settings), *_other_copies(k, copies, settings, done),
                  *_other_copies(k, copies, Choices(()), done)):
         if made is not None and made not in before:
             return [made]
@@ -198,11 +199,18 @@ def _made(k: KernelTuning, settings: Choices, done: Sequence[Round]) -> Judged |
                  if x.wanted.get(k.name) == settings and k.name in x.made), None)
 
 
-def _fewer_blocks(k: KernelTuning, settings: Choices) -> Choices | None:
-    """Loads that need not wait for stores are worth registers: ptxas takes them where it is told
-    how few blocks there may be."""
-    blocks = k.candidates[0].blocks_per_sm // 2
-    if settings.launch is not None or not blocks or not any(s.apart for _, s in settings.loops):
+def _fewer_blocks(k: KernelTuning, module: Module, settings: Choices) -> Choices | None:
+    """Early loads are worth registers, where they need not wait for stores or one warp's time is
+    what counts: ptxas takes them where it is told how few blocks there may be."""
+    base = k.candidates[0]
+    warps = base.blocks_per_sm * -(-k.block // 32) / PARTITIONS
+    waits = base.cycles.one_warp > WAITING * warps * base.cycles.full and any(
+        i.form.reads and i.form.space in ("", "global")
+        for x in Analyses.of(module[k.name]).loops for b in x.blocks for i in b)
+    blocks = base.blocks_per_sm // 2
+    if settings.launch is not None or not blocks or not (
+        waits or any(s.apart for _, s in settings.loops)
+    ):
         return None
     return attrs.evolve(settings, launch=("minnctapersm", blocks))
 
