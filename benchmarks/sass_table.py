@@ -1,7 +1,7 @@
 """Makes the tables of machine words (nvir/toolchain/words) from nvdisasm's own listings.
 
     python benchmarks/sass_table.py FOLDER --arch sm_80 [--half] [--flips SECONDS] [-o FILE]
-                                    [--add-to FILE]
+                                    [--mend FILE]
 
 FOLDER holds PTX, or cubins. Each is assembled for the architecture and listed; a sample is a word
 without its control bits, with the text beside it. Samples with other registers, and with single
@@ -18,8 +18,9 @@ learned
     together with deciding bits counts as one of them.
 
 With --half the table is learned on every second file and judged on the others: the share of
-words, and of functions, that it knows, and how many of them it gets wrong. With --add-to the rows
-of that table stay as they are, and what it lacks is learned.
+words, and of functions, that it knows, and how many of them it gets wrong. With --mend the rows of
+that table stay but where a sample shows them to be wrong or to lack something, if what is learned
+instead is better.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from nvir.toolchain.sass_words import _WHERE, WordTable, _cut, _facts, decoded
 
 CONTROL = ((1 << 21) - 1) << 105
 MODIFIERS = range(72, 105)
+RARE = 16  # words of an opcode below which a register may have had one number in all of them
 MOST, FEW = 7, 3  # bits that one thing, and the presence of a register, may depend on
 FACTS = range(128, 133)
 REGISTERS = (16, 24, 32, 40, 48, 56, 64, 72)  # where the number of one may begin
@@ -114,7 +116,7 @@ def variants(words: Iterable[int], texts: dict[int, str]) -> list[tuple[int, Has
         chosen = rng.sample(list(seen.items()), min(8, len(seen)))
         varied = functools.reduce(lambda a, w: a | (w ^ group[0]), group, 0)
         fields = [b for b in (16, 24, 64, *([32] if key >> 9 & 7 not in (4, 5) else []))
-                  if varied >> b & 255]
+                  if varied >> b & 255 or len(group) < RARE]
         for bits, word in chosen:
             for turn in range(3):
                 changed = word
@@ -536,6 +538,28 @@ def wrong(word: int, sample: Sample, table: WordTable) -> bool:
         (found[0].opcode, found[0].writes, found[0].reads, found[0].guard) != sample)
 
 
+def mended(
+    before: str, real: dict[int, str], more: dict[int, str], where: dict[int, set[str]]
+) -> str:
+    """The text of a table with the rows that are better if learned anew; all, of an empty one."""
+    old = WordTable(before)
+    groups: dict[int, Samples] = defaultdict(dict)
+    for word, text in {**more, **real}.items():
+        groups[key_of(word)][word] = parse(text)
+
+    def faults(key: int, table: WordTable) -> tuple[bool, int, int]:
+        known = key in table.lines
+        failed = [w for w, s in groups[key].items() if not known or wrong(w, s, table)]
+        return not known, sum(w in real for w in failed), len(failed)
+
+    worse = {k for k in groups if any(faults(k, old))}
+    text = learn({w: x for w, x in real.items() if key_of(w) in worse}, more, where, old.uniform)
+    new = WordTable(text)
+    rows = {**old.lines, **{k: new.lines[k] for k in worse & new.lines.keys()
+                            if faults(k, new) < faults(k, old)}}
+    return "\n".join([f"uniform {old.uniform}", *(f"{k:x}|{rows[k]}" for k in sorted(rows))]) + "\n"
+
+
 def judge(text: str, listing: Listing, chosen: Callable[[str], bool]) -> None:
     """How many words and functions of the files that were not learned from the table knows."""
     table = WordTable(text)
@@ -567,7 +591,7 @@ def main() -> None:
     parser.add_argument("--arch", required=True)
     parser.add_argument("--half", action="store_true")
     parser.add_argument("--flips", type=float, default=600.0, metavar="SECONDS")
-    parser.add_argument("--add-to", type=Path, metavar="FILE")
+    parser.add_argument("--mend", type=Path, metavar="FILE")
     parser.add_argument("-o", "--output", type=Path)
     given = parser.parse_args()
     listing = Listing()
@@ -584,14 +608,9 @@ def main() -> None:
     texts |= {w: t for w, t in named(other_forms(words), given.arch, given.flips).items()
               if (w & 0x1FF, parse(t)[0].partition(".")[0]) in families}
     uniform = 255 if int(given.arch[3:].rstrip("af")) >= 100 else 63
-    before = given.add_to.read_text() if given.add_to is not None else f"uniform {uniform}\n"
-    known = WordTable(before).lines
-    texts = {w: t for w, t in texts.items() if key_of(w) not in known}
     more = named(variants(texts, texts), given.arch, given.flips)
-    _, *rows = learn(texts, more, listing.where, uniform).splitlines()
-    first, *kept = before.splitlines()
-    rows = sorted([*kept, *rows], key=lambda row: int(row.partition("|")[0], 16))
-    table = "\n".join([first, *rows]) + "\n"
+    table = mended(given.mend.read_text() if given.mend is not None else f"uniform {uniform}\n",
+                   texts, more, listing.where)
     if given.output is not None:
         given.output.write_text(table)
     judge(table, listing, chosen if given.half else lambda _: False)

@@ -134,7 +134,7 @@ def _facts(word: int) -> int:
     """
     literal = word >> 32 & 0xFFFFFFFF
     found = [word >> 24 & 255 == 255, word >> 32 & 255 == 255, word >> 64 & 255 == 255,
-             literal == 1, literal != 0 and literal & (literal - 1) == 0]
+             literal == 1, 0 < literal < 1 << 31 and literal & (literal - 1) == 0]
     return word | sum(x << k for k, x in enumerate(found, 128))
 
 
