@@ -429,9 +429,9 @@ def _is_counted(loop: Loop) -> bool:
         return True
     tests = [comparison(i.guard) for b, _ in loop.exits
              if (i := b.terminator) is not None and i.guard is not None]
-    return any(constant_of(test[0].operands[1]) is not None and _ahead(test, v.phi) is not None
-               for test in tests if test is not None
-               for v in induction_variables(loop) if constant_of(v.start) is not None)
+    literal = [x for x in tests if x is not None and constant_of(x[0].operands[1]) is not None]
+    return any(_ahead(x, v.phi) is not None for v in induction_variables(loop)
+               if literal and constant_of(v.start) is not None for x in literal)
 
 
 def is_load(key: Hashable) -> bool:

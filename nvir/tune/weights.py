@@ -425,7 +425,8 @@ class Dealing:
         for around in [m for m in self.body.loops if self.owner[m.header] is parent] if (
             parent is not None) else [None]:
             shares = self._shares(loop, around)
-            some = sorted(b for b, n in shares.items() if 2 * n > max(shares.values()))
+            most = max(shares.values(), default=0)
+            some = sorted(b for b, n in shares.items() if 2 * n > most)
             instances = self._instances(loop, around)
             for k, b in enumerate(some if len(some) >= COPIES * instances else ()):
                 self.out.blocks[b] = fmean(n + loop.part > k // instances for n in loop.counts)
