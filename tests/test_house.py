@@ -38,7 +38,7 @@ MAXIMA = {
     "class names defined twice": 13,
     "folders of more than 20 modules": 0,
     "import circles of more than three files": 0,
-    "lines": 145_232,
+    "lines": 145_237,
 }
 OWNERS = (
     "ir/opcodes", "ir/ori", "ir/nvvm_rows", "ir/intrinsics", "select", "passes/select", "interp",

@@ -44,7 +44,7 @@ from nvir.report.tuning.table import tuning_json
 from nvir.sm.body import BodyInstruction, MachineBody
 from nvir.sm.occupancy import occupancy
 from nvir.sm.profile import PROFILES, Profile, profile_for
-from nvir.tune.search import MOST, PARTITIONS, Judged, Launches, tune
+from nvir.tune.search import MOST, Judged, Launches, resident, tune
 
 SCHEMA = "nvir.explore/1"
 BLOCKS = tuple(range(32, 1025, 32))  # threads a block on the page's slider
@@ -316,7 +316,7 @@ class Version:
                 blocks, warps = o.blocks_per_sm, o.warps_per_sm
             except NvirError:
                 blocks = warps = 0
-            cycles = c.time.cycles(blocks * -(-threads // 32) / PARTITIONS).full
+            cycles = c.time.cycles(resident(blocks, threads)).full
             out.append([blocks, warps, round(cycles, 1)])
         return out
 

@@ -35,6 +35,7 @@ from nvir.ir.bulk import bulk
 from nvir.ir.errors import NvirError
 from nvir.ir.function import Function
 from nvir.ir.module import Module
+from nvir.passes.loop.pipeline.choice import PARTITIONS
 from nvir.passes.loop.unroll.unroll_decision import decide
 from nvir.sm.occupancy import Occupancy, occupancy
 from nvir.sm.profile import Profile
@@ -74,7 +75,6 @@ LOOPS = 8  # of a kernel, those that run most instructions
 PROBED = 4000  # instructions of a kernel up to which counts of loops not asked for are looked up
 CROWDED = 2  # candidates that are tried again with fewer registers
 FULL = "the file's candidates are large enough"
-PARTITIONS = 4
 JudgeName = Literal["sass", "model"]
 
 
@@ -153,6 +153,11 @@ class Launches:
     every: bool = False
     most: int = MOST
     expected: Mapping[str, float] = attrs.Factory(dict)
+
+
+def resident(blocks: int, threads: int) -> float:
+    """Warps of a sub-partition that so many blocks of so many threads are."""
+    return blocks * -(-threads // 32) / PARTITIONS
 
 
 def tune(
@@ -492,7 +497,7 @@ class _Search:
     def _crowded(self, base: Judged) -> list[Judged]:
         """The best that only lose by their registers: with as many blocks as the kernel as it is
         they would win."""
-        warps = base.blocks_per_sm * -(-self.found.block // 32) / PARTITIONS
+        warps = resident(base.blocks_per_sm, self.found.block)
         found = [
             (c.time.cycles(warps).full, c.id, c) for c in self.found.candidates[1:]
             if c.blocks_per_sm < base.blocks_per_sm and c.spill_bytes <= base.spill_bytes
@@ -582,7 +587,7 @@ class _Search:
         assert self.single is not None
         for settings, c in new.items():
             blocks = self._occupancy(c.registers, c.shared).blocks_per_sm
-            warps = blocks * -(-self.found.block // 32) / PARTITIONS
+            warps = resident(blocks, self.found.block)
             d = dealt.get(settings) or Dealing(
                 c.body, self.found.loops, self.single, self.profile, c.factors)
             w = d.run()

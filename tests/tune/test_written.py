@@ -398,3 +398,14 @@ def test_fewer_blocks_are_tried_where_warps_wait_for_loads(
     made = _fewer_blocks(k, module, Choices(()))
     assert made == (Choices((), ("minnctapersm", 2)) if found else None)
     assert _fewer_blocks(k, module, Choices((), ("minnctapersm", 2))) is None
+
+
+@pytest.mark.parametrize(("written", "said"), [
+    ((100.0, 60.0), "faster than the arrow: write it"), ((100.0, 95.0), "(-o) is faster than that"),
+    ((101.0, 80.5), "about as fast as the arrow"),
+    ((50.0, 80.5), "faster than the arrow: write it"),  # of one warp
+])
+def test_it_is_said_which_of_two_to_take(written: tuple[float, float], said: str):
+    from nvir.report.tuning.table import _faster
+
+    assert said in _faster(Cycles(*written), Cycles(100.0, 80.0))

@@ -22,7 +22,7 @@ from nvir.report.explain.trials import Trials
 from nvir.report.tuning.advice import copies_of, lines_of, pointers, pragmas
 from nvir.tune.candidates import Choices, LoopSetting
 from nvir.tune.judge import Cycles
-from nvir.tune.search import PARTITIONS, TIE, Judged, KernelTuning
+from nvir.tune.search import TIE, Judged, KernelTuning, resident
 
 SHARE = 0.1  # of a kernel's cycles that a loop takes of which other copies are tried
 SWEPT = 2  # such loops
@@ -203,7 +203,7 @@ def _fewer_blocks(k: KernelTuning, module: Module, settings: Choices) -> Choices
     """Early loads are worth registers, where they need not wait for stores or one warp's time is
     what counts: ptxas takes them where it is told how few blocks there may be."""
     base = k.candidates[0]
-    warps = base.blocks_per_sm * -(-k.block // 32) / PARTITIONS
+    warps = resident(base.blocks_per_sm, k.block)
     waits = base.cycles.one_warp > WAITING * warps * base.cycles.full and any(
         i.form.reads and i.form.space in ("", "global")
         for x in Analyses.of(module[k.name]).loops for b in x.blocks for i in b)
